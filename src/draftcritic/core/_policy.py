@@ -1,0 +1,100 @@
+"""The rules a draft is judged by: one immutable value, whoever assembled it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from draftcritic.core._words import FabricationMode, OnFailure
+
+if TYPE_CHECKING:
+    from draftcritic.core._gate import CriticGateContext
+
+CONFIDENCE_THRESHOLD = 0.6
+"""Below this confidence the legacy gate fires."""
+FABRICATION_REFUSE_THRESHOLD = 0.8
+"""In fabrication mode `refuse`, a finding of at least this confidence replaces the draft."""
+REFLECTION_TIMEOUT = 10.0
+"""Seconds a reflection may take."""
+DEFAULT_REVISION = "I need to correct my last answer before you rely on it. Please ask me again."
+"""Stands in for the draft when the critic says `revise` and gives no text."""
+DEFAULT_REFUSAL = "I can't help with that request."
+"""Stands in for the draft when the critic says `refuse` and gives no message."""
+
+
+@dataclass(frozen=True)
+class CriticPreference:
+    """A rule of the domain that every draft must respect.
+
+    Attributes:
+        priority: higher is shown to the critic first; 1 to 10 by convention.
+        statement: the rule, in words the critic's model reads.
+        sensitive_tags: tags that make the gate fire when an activated node carries one.
+    """
+
+    priority: int
+    statement: str
+    sensitive_tags: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ProceduralRulesSource(Protocol):
+    """Finds the procedural rules that fit a turn."""
+
+    async def retrieve(self, query: str, top_k: int) -> Sequence[Any]:
+        """Return at most `top_k` rules for `query`, best first; each a string or an object with `content`."""
+        ...
+
+
+Gate = Callable[["CriticGateContext"], bool]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the gate and the reflection go by.
+
+    Attributes:
+        confidence_threshold: the legacy gate fires below it, 0 to 1.
+        selective_gate: skip trivial acknowledgements instead of firing on low confidence.
+        sensitive_tags: tags beside those of the preferences.
+        preferences: the rules of the domain.
+        read_only_tools: names of tools that change nothing; a call of any other tool fires the selective gate.
+        trivial_ack_patterns: regular expressions for acknowledgements, in place of the built-in ones.
+        gate: replaces the default gate.
+        fabrication_mode: what a fabrication finding leads to.
+        fabrication_refuse_threshold: see `FABRICATION_REFUSE_THRESHOLD`.
+        identifier_keys: keys of identifiers beside the built-in ones.
+        rules: procedural rules that hold for every turn.
+        rules_source: finds the procedural rules of a turn; wins over `rules`.
+        prompt_template: the reflection prompt; see `draftcritic.core.render_prompt`.
+        timeout: seconds a reflection may take.
+        on_failure: the verdict when the critic fails.
+        fail_closed_tags: sensitive tags whose turns are refused when the critic fails, whatever `on_failure` says.
+        default_revision: see `DEFAULT_REVISION`.
+        default_refusal: see `DEFAULT_REFUSAL`.
+    """
+
+    confidence_threshold: float = CONFIDENCE_THRESHOLD
+    selective_gate: bool = False
+    sensitive_tags: frozenset[str] = frozenset()
+    preferences: tuple[CriticPreference, ...] = ()
+    read_only_tools: frozenset[str] = frozenset()
+    trivial_ack_patterns: tuple[str, ...] = ()
+    gate: Gate | None = None
+    fabrication_mode: FabricationMode = FabricationMode.OBSERVE
+    fabrication_refuse_threshold: float = FABRICATION_REFUSE_THRESHOLD
+    identifier_keys: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    rules_source: ProceduralRulesSource | None = None
+    prompt_template: str | None = None
+    timeout: float = REFLECTION_TIMEOUT
+    on_failure: OnFailure = OnFailure.APPROVE
+    fail_closed_tags: frozenset[str] = frozenset()
+    default_revision: str = DEFAULT_REVISION
+    default_refusal: str = DEFAULT_REFUSAL
+    all_sensitive_tags: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tags = self.sensitive_tags.union(*(p.sensitive_tags for p in self.preferences))
+        object.__setattr__(self, "all_sensitive_tags", tags)

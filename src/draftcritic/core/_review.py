@@ -1,0 +1,202 @@
+"""The result of one review, as a closed set of outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Union
+
+from draftcritic.core._words import Action, Failure, GateDecision, GateReason, Mode, Verdict, VerdictSource
+
+if TYPE_CHECKING:
+    from draftcritic.core._turn import Turn
+    from draftcritic.core.fabrication import FabricationFinding
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything the deterministic part found, before any model call.
+
+    Attributes:
+        decision: fired or skipped, or not evaluated at all.
+        reason: the primary reason; with several signals the first in the precedence of `GateReason`.
+        signals: every signal that held, in the same order.
+        confidence: see `compute_confidence`; None when nothing was evaluated.
+        sensitive_hit: the sensitive tag that was met.
+        findings: fabrication findings; None when the check did not run.
+        activation_invalid: the activation log held values that are no numbers.
+        gate_error: the name of the exception type that a user's gate raised.
+    """
+
+    decision: GateDecision
+    reason: GateReason
+    signals: tuple[GateReason, ...] = ()
+    confidence: float | None = None
+    sensitive_hit: str | None = None
+    findings: tuple[FabricationFinding, ...] | None = None
+    activation_invalid: bool = False
+    gate_error: str | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of the critic's own call. None means unknown, never zero.
+
+    Attributes:
+        input_tokens, output_tokens: as the provider counted them.
+        cost_usd: the price by the published list of the SKU, in US dollars.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """The one hidden call of the critic's model.
+
+    Attributes:
+        model: the raw name of the model that answered.
+        sku: its normalised name; see `normalise_sku`.
+        usage: tokens and cost.
+        finish_reason: why the model stopped, in the provider's word.
+        error_type: the qualified name of the exception that ended the call.
+        latency_s: seconds from the call to its end.
+    """
+
+    model: str
+    sku: str
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str | None = None
+    error_type: str | None = None
+    latency_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class NotEvaluated:
+    """The draft never reached the gate; the assessment's reason says why. There is no verdict."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The gate found nothing to ask: the draft passes without a model call."""
+
+
+@dataclass(frozen=True)
+class GateOnly:
+    """The gate fired and the mode makes no model call: the draft passes, and the reason is on record."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The critic's model gave a verdict.
+
+    Attributes:
+        verdict: its verdict.
+        text: the revised draft or the refusal message; None when it gave none.
+        matched_preferences: the statements that it named.
+        defaulted: the verdict needs a text, the critic gave none, and the configured message stands in.
+        call: the model call behind it.
+    """
+
+    verdict: Verdict
+    text: str | None
+    matched_preferences: tuple[str, ...] = ()
+    defaulted: bool = False
+    call: ModelCall | None = None
+
+
+@dataclass(frozen=True)
+class Forced:
+    """The fabrication check alone decided.
+
+    Attributes:
+        verdict: revise, or refuse with `text` as the safe message.
+        text: the text that stands in for the draft.
+    """
+
+    verdict: Verdict
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The reflection failed, and the setting `on_failure` decided.
+
+    Attributes:
+        failure: in which way.
+        verdict: approve (failed open) or refuse (failed closed).
+        text: the refusal message when it failed closed.
+        error_type: the qualified name of the exception, when there was one.
+        call: the model call as far as it came.
+    """
+
+    failure: Failure
+    verdict: Verdict
+    text: str | None = None
+    error_type: str | None = None
+    call: ModelCall | None = None
+
+
+Outcome = Union[NotEvaluated, Skipped, GateOnly, Judged, Forced, Failed]
+"""Every way a review can end."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """A finished review.
+
+    Attributes:
+        turn: what was reviewed.
+        mode: the mode it was reviewed in.
+        assessment: what the deterministic part found.
+        outcome: how it ended.
+        action: what became of the draft.
+        duration_s: seconds from the start of the review to its end.
+    """
+
+    turn: Turn
+    mode: Mode
+    assessment: Assessment
+    outcome: Outcome
+    action: Action
+    duration_s: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that holds; None when the draft was not evaluated."""
+        if isinstance(self.outcome, NotEvaluated):
+            return None
+        if isinstance(self.outcome, (Skipped, GateOnly)):
+            return Verdict.APPROVE
+        return self.outcome.verdict
+
+    @property
+    def source(self) -> VerdictSource | None:
+        """Who reached the verdict; None when there is none."""
+        return _SOURCES.get(type(self.outcome))
+
+    @property
+    def call(self) -> ModelCall | None:
+        """The critic's model call, when there was one."""
+        return self.outcome.call if isinstance(self.outcome, (Judged, Failed)) else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """How the critic failed, when it did."""
+        return self.outcome.failure if isinstance(self.outcome, Failed) else None
+
+    @property
+    def matched_preferences(self) -> Sequence[str]:
+        """The preferences that the critic's model named."""
+        return self.outcome.matched_preferences if isinstance(self.outcome, Judged) else ()
+
+
+_SOURCES: dict[type, VerdictSource] = {
+    Skipped: VerdictSource.GATE,
+    GateOnly: VerdictSource.GATE,
+    Judged: VerdictSource.REFLECTION,
+    Forced: VerdictSource.FABRICATION,
+    Failed: VerdictSource.FAILURE,
+}

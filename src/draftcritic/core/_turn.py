@@ -1,0 +1,61 @@
+"""One turn of an agent, in plain values: what the gate and the critic judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+IntentLabel = Literal["action", "knowledge", "ambiguous"]
+
+
+@dataclass(frozen=True)
+class IntentVerdict:
+    """What the user wants this turn, as a classifier outside the critic judged it.
+
+    Attributes:
+        label: `action` (do something), `knowledge` (tell something) or `ambiguous`.
+        confidence: how sure the classifier is, 0 to 1.
+        matched_tool_keywords: names of the tools whose trigger words the request contains.
+    """
+
+    label: IntentLabel
+    confidence: float
+    matched_tool_keywords: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A draft with everything that may ground it.
+
+    Attributes:
+        draft: the text parts of the answer, in order.
+        run_id: the id of the model run that wrote the draft.
+        user_message: the text of the user's last message.
+        tool_calls: the calls since that message, each a mapping with `name`, `args`, `id` and, once the tool has
+            answered, `result`.
+        context: system message, earlier messages and retrieved documents, as text.
+        activation: the activation log; see `compute_confidence`.
+        intent: the intent of the user's request when somebody classified it.
+        scope: opaque to the critic; handed to the rules source and the gate.
+        draft_model: the name of the model that wrote the draft, as the provider reports it.
+        streamed: the draft left the model as a stream.
+        exposed: text of the draft had reached the client before the verdict.
+        response_id, conversation_id, session_id, user_id: ids that the run carries.
+    """
+
+    draft: str
+    run_id: str = ""
+    user_message: str = ""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    context: str = ""
+    activation: Mapping[str, Any] = field(default_factory=dict)
+    intent: IntentVerdict | None = None
+    scope: Any = None
+    draft_model: str | None = None
+    streamed: bool = False
+    exposed: bool = False
+    response_id: str | None = None
+    conversation_id: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None

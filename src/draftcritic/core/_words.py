@@ -1,0 +1,122 @@
+"""The closed vocabularies of the critic: every decision, reason and failure has a name here and nowhere else."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Word(str, Enum):
+    """A closed set of words that compare, print and serialise as their text."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self.value), spec)
+
+
+class Verdict(Word):
+    """What the critic says of a draft."""
+
+    APPROVE = "approve"
+    REVISE = "revise"
+    REFUSE = "refuse"
+
+
+class VerdictSource(Word):
+    """Who reached the verdict."""
+
+    GATE = "gate"
+    REFLECTION = "reflection"
+    FABRICATION = "fabrication"
+    FAILURE = "failure"
+
+
+class Action(Word):
+    """What became of the draft.
+
+    `recorded`: only written down. `passed`, `replaced`, `blocked`: enforced. `failed_open`, `failed_closed`: the
+    critic itself failed, and the setting `on_failure` decided.
+    """
+
+    RECORDED = "recorded"
+    PASSED = "passed"
+    REPLACED = "replaced"
+    BLOCKED = "blocked"
+    FAILED_OPEN = "failed_open"
+    FAILED_CLOSED = "failed_closed"
+
+
+class Mode(Word):
+    """How far the plugin goes.
+
+    `off`: nothing is patched. `observe`: reviewed and recorded, never touched. `gate`: the deterministic part only,
+    no model call. `enforce`: the verdict is applied to the answer.
+    """
+
+    OFF = "off"
+    OBSERVE = "observe"
+    GATE = "gate"
+    ENFORCE = "enforce"
+
+
+class GateDecision(Word):
+    """Whether the deterministic gate asked for a reflection."""
+
+    FIRED = "fired"
+    SKIPPED = "skipped"
+    NOT_EVALUATED = "not_evaluated"
+
+
+class GateReason(Word):
+    """Why the gate fired, skipped, or was never asked. Members stand in order of precedence."""
+
+    SENSITIVE_TAG = "sensitive_tag"
+    FABRICATION = "fabrication"
+    TOOL_ACTION = "tool_action"
+    INTENT_ACTION = "intent_action"
+    INTENT_AMBIGUOUS = "intent_ambiguous"
+    CLAIMS = "claims"
+    LOW_CONFIDENCE = "low_confidence"
+    NOT_TRIVIAL = "not_trivial"
+    CUSTOM_GATE = "custom_gate"
+    GATE_ERROR = "gate_error"
+
+    CONFIDENT = "confident"
+    TRIVIAL_ACK = "trivial_ack"
+
+    DISABLED = "disabled"
+    SAMPLED_OUT = "sampled_out"
+    BUDGET = "budget"
+    CIRCUIT_OPEN = "circuit_open"
+    QUEUE_FULL = "queue_full"
+    NOT_A_DRAFT = "not_a_draft"
+    ABANDONED = "abandoned"
+    NESTED = "nested"
+
+
+class Failure(Word):
+    """How a reflection failed. A failure is never an opinion of the critic."""
+
+    TIMEOUT = "timeout"
+    ERROR = "error"
+    UNPARSABLE = "unparsable"
+    AMBIGUOUS = "ambiguous"
+    RATE_LIMITED = "rate_limited"
+    CANCELLED = "cancelled"
+
+
+class FabricationMode(Word):
+    """What a fabrication finding leads to. See `apply_fabrication_check`."""
+
+    OFF = "off"
+    OBSERVE = "observe"
+    REVISE = "revise"
+    REFUSE = "refuse"
+
+
+class OnFailure(Word):
+    """The verdict that stands in for a critic that failed."""
+
+    APPROVE = "approve"
+    REFUSE = "refuse"

@@ -1,0 +1,46 @@
+"""Lets an application say how its memory was activated for the turns that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+_activation: ContextVar[Mapping[str, Any] | None] = ContextVar("draftcritic_activation", default=None)
+
+
+@contextmanager
+def activation(
+    log: Mapping[str, Any] | None = None,
+    /,
+    *,
+    activated_nodes: list[Mapping[str, Any]] | None = None,
+    inference_paths: list[list[str]] | None = None,
+    traversed_edges: list[Mapping[str, Any]] | None = None,
+) -> Iterator[Mapping[str, Any]]:
+    """Give every draft written inside the block this activation log.
+
+    Pass a whole log, or its lists by name (they win over the log's). See `compute_confidence` for their shape.
+
+    Example:
+        with draftcritic.activation(activated_nodes=[{"score": 0.9, "tags": ["pii"]}]):
+            agent.invoke(...)
+    """
+    given = {
+        "activated_nodes": activated_nodes,
+        "inference_paths": inference_paths,
+        "traversed_edges": traversed_edges,
+    }
+    whole = {**(log or {}), **{key: value for key, value in given.items() if value is not None}}
+    before = _activation.get()
+    _activation.set(whole)
+    try:
+        yield whole
+    finally:
+        _activation.set(before)
+
+
+def current_activation() -> Mapping[str, Any] | None:
+    """The activation log of the innermost `activation` block around the current code."""
+    return _activation.get()

@@ -1,0 +1,112 @@
+"""What the engine needs from outside: a model to ask, and somebody who writes down what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from draftcritic.core import ModelCall, Review, Turn
+
+
+@dataclass(frozen=True)
+class PromptMessage:
+    """One message to the critic's model."""
+
+    role: Literal["system", "user"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the critic's model answered.
+
+    Attributes:
+        content: the raw content: a text, or a list of content blocks.
+        model: the name that the provider reports, when it reports one.
+        usage: the provider's token counts by their LangChain names (`input_tokens`, `output_tokens`, ...).
+        finish_reason: why the model stopped, in the provider's word.
+    """
+
+    content: Any
+    model: str | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    finish_reason: str | None = None
+
+
+class CriticModel(Protocol):
+    """A model that can be asked for a verdict. Neither call retries; both raise what the provider raises."""
+
+    @property
+    def name(self) -> str:
+        """The raw name of the model as far as it is known before the call; empty when it is not."""
+        ...
+
+    def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
+        """Return the prompt as the message objects that the model is sent, for hooks to see."""
+        ...
+
+    def call(self, messages: Sequence[Any], timeout: float) -> Reply:
+        """Ask the model from synchronous code.
+
+        Raises:
+            TimeoutError: no answer within `timeout` seconds.
+        """
+        ...
+
+    async def acall(self, messages: Sequence[Any], timeout: float) -> Reply:
+        """Ask the model from a coroutine, without blocking its event loop.
+
+        Raises:
+            TimeoutError: no answer within `timeout` seconds.
+        """
+        ...
+
+
+class ReviewRecord(Protocol):
+    """Follows one review. No method raises."""
+
+    def calling(self) -> AbstractContextManager[None]:
+        """Return the surroundings of the model call: what is traced inside belongs to this review."""
+        ...
+
+    def call_started(self, model: str, sku: str, run_id: str) -> None:
+        """The critic's model is about to be asked."""
+        ...
+
+    def call_ended(self, call: ModelCall, run_id: str) -> None:
+        """The critic's model has answered or failed."""
+        ...
+
+    def finish(self, review: Review) -> None:
+        """The review is over; called exactly once."""
+        ...
+
+
+class ReviewObserver(Protocol):
+    """Writes reviews down. No method raises."""
+
+    def capture(self, run_id: Any = None) -> Any:
+        """Return where the current code stands in its trace; opaque to the engine.
+
+        Args:
+            run_id: the id of the LangChain run that is open here, when known.
+        """
+        ...
+
+    def begin(self, turn: Turn, origin: Any) -> ReviewRecord:
+        """Open the record of one review that belongs to `origin` (a value of `capture`, or None)."""
+        ...
+
+    def dropped(self, reason: str) -> None:
+        """Count a draft that was lost before its review: `reason` is `queue_full`, `shutdown` or `error`."""
+        ...
+
+    def nested(self) -> None:
+        """Count a call that was left alone because it is the critic's own."""
+        ...
+
+    def queue_depth(self, change: int) -> None:
+        """The background queue has grown (positive) or shrunk (negative) by `change` reviews."""
+        ...
