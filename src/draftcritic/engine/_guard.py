@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+INTERNAL = "draftcritic_internal"
+"""Key in a run's metadata that marks the critic's own call where no context variable reaches."""
+
 _reviewing: ContextVar[bool] = ContextVar("draftcritic_reviewing", default=False)
 
 

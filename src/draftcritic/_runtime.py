@@ -1,0 +1,154 @@
+"""The one object that everything mutable of the plugin hangs on, while it is instrumented."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.core import GateReason, Turn
+from draftcritic.engine import BackgroundRunner, Critic, CriticModel, TimedCaller, load_hooks
+from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, extract
+
+if TYPE_CHECKING:
+    from draftcritic.engine import ReviewObserver
+    from draftcritic.langchain import Catch
+    from draftcritic.settings import Settings
+
+_logger = logging.getLogger("draftcritic")
+
+
+class Runtime:
+    """Takes the drafts that LangChain's methods hand on, and has them reviewed as the settings say.
+
+    Nothing starts before the first draft: threads and the critic's model are made when they are needed, and anew in a
+    forked process.
+
+    Args:
+        settings: what holds.
+        observer: writes the reviews down.
+    """
+
+    def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
+        self.settings = settings
+        self.observer = observer
+        self._critic = Critic(
+            settings.policy(), settings.mode, observer, hooks=(*settings.hooks, *load_hooks())
+        )
+        self._runner = BackgroundRunner(
+            workers=settings.workers,
+            capacity=settings.queue_size,
+            shutdown_timeout=settings.shutdown_timeout,
+            on_drop=observer.dropped,
+            on_depth=observer.queue_depth,
+        )
+        self._caller = TimedCaller()
+        self._documents = DocumentMemory() if settings.retriever_activation else None
+        self._named_model: tuple[int, Any] | None = None
+
+    def capture(self, run_id: Any = None) -> Any:
+        """Return where the current code stands in its trace."""
+        return self.observer.capture(run_id)
+
+    def nested(self) -> None:
+        """Count a call that was left alone because it is the critic's own."""
+        self.observer.nested()
+
+    def found(self, documents: Any) -> None:
+        """Remember what a retriever found."""
+        if self._documents is not None:
+            try:
+                self._documents.remember(documents)
+            except Exception:
+                self._lost()
+
+    def take(self, catch: Catch) -> None:
+        """Review drafts from synchronous code: in the background, or here and now."""
+        try:
+            for caught in catch():
+                if self.settings.background:
+                    self._submit(caught)
+                else:
+                    self._review(caught)
+        except Exception:
+            self._lost()
+
+    async def atake(self, catch: Catch) -> None:
+        """Review drafts from a coroutine: in the background, or here and now."""
+        try:
+            for caught in catch():
+                if self.settings.background:
+                    self._submit(caught)
+                else:
+                    await self._critic.areview(self._turn(caught), self._model(caught), caught.origin)
+        except Exception:
+            self._lost()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until every draft taken so far is reviewed, at most `timeout` seconds; False when some are not."""
+        return self._runner.flush(timeout)
+
+    def close(self) -> None:
+        """Review what is queued within the shutdown limit, and take nothing more."""
+        self._runner.close(self.settings.shutdown_timeout)
+
+    def _submit(self, caught: Caught) -> None:
+        if not self._runner.submit(lambda: caught.context.run(self._review, caught)):
+            turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.streamed)
+            self._critic.decline(turn, GateReason.QUEUE_FULL, caught.origin)
+
+    def _review(self, caught: Caught) -> None:
+        turn = self._turn(caught)
+        if caught.complete:
+            self._critic.review(turn, self._model(caught), caught.origin)
+        else:
+            self._critic.decline(turn, GateReason.ABANDONED, caught.origin)
+
+    def _turn(self, caught: Caught) -> Turn:
+        return extract(caught, documents=self._documents)
+
+    def _model(self, caught: Caught) -> Callable[[], CriticModel]:
+        def make() -> CriticModel:
+            configured = self.settings.model
+            if configured is None:
+                model, requested = caught.model, ""
+            elif isinstance(configured, str):
+                model, requested = self._named(configured), configured.partition(":")[2]
+            else:
+                model, requested = configured, ""
+            return ChatModelCritic(model, requested=requested, loop=caught.loop, caller=self._caller)
+
+        return make
+
+    def _named(self, name: str) -> Any:
+        # Clients hold sockets and locks that must not cross a fork.
+        if self._named_model is None or self._named_model[0] != os.getpid():
+            try:
+                from langchain.chat_models import init_chat_model
+            except ImportError as error:
+                raise ImportError(
+                    f"DRAFTCRITIC_MODEL={name!r} needs the package langchain: pip install langchain, or give a model "
+                    "object in code, or leave the setting out to ask the draft's own model"
+                ) from error
+            self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
+        return self._named_model[1]
+
+    def _lost(self) -> None:
+        """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
+        _logger.warning("a draft could not be reviewed", exc_info=True)
+        self.observer.dropped("error")
+
+
+_current: Runtime | None = None
+
+
+def current() -> Runtime | None:
+    """Return the runtime of the process; None while the plugin is not instrumented."""
+    return _current
+
+
+def set_current(runtime: Runtime | None) -> None:
+    """Make `runtime` the runtime of the process."""
+    global _current  # noqa: PLW0603 - the one mutable thing of the process
+    _current = runtime

@@ -1,0 +1,127 @@
+"""The entry point of `opentelemetry-instrument`: wires the rooms together when LangChain is imported."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import wrapt
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+if TYPE_CHECKING:
+    from draftcritic._runtime import Runtime
+    from draftcritic.langchain import Splice
+
+_logger = logging.getLogger("draftcritic")
+
+_CHAT_MODELS = "langchain_core.language_models.chat_models"
+_PROVIDERS = ("tracer_provider", "meter_provider", "logger_provider")
+
+
+class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
+    """Reviews every draft that a LangChain chat model writes.
+
+    `instrument()` takes the OpenTelemetry providers (`tracer_provider`, `meter_provider`, `logger_provider`; without
+    them the global ones hold), ready `settings`, or single settings by name, such as `mode="gate"` or `model=chat`.
+    It never raises: with a bad setting it logs one line and stays off, and the application runs on as if it were not
+    there. It imports nothing of LangChain; the work begins when the application does.
+
+    Example:
+        DraftCriticInstrumentor().instrument(mode="observe", model="openai:gpt-4.1-nano")
+    """
+
+    _wiring: _Wiring | None = None
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Return the requirement that `opentelemetry-instrument` checks before it loads the plugin."""
+        return ("langchain-core >= 1.0, < 2",)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until every draft so far is reviewed.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Returns:
+            False when reviews are still open after that time.
+        """
+        runtime = self._wiring.runtime if self._wiring is not None else None
+        return True if runtime is None else runtime.flush(timeout)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        try:
+            wiring = _Wiring(kwargs)
+            DraftCriticInstrumentor._wiring = wiring
+            wrapt.register_post_import_hook(wiring.connect, _CHAT_MODELS)
+        except Exception:
+            _logger.exception("draftcritic could not be started and stays off")
+
+    def _uninstrument(self, **_: Any) -> None:
+        wiring, DraftCriticInstrumentor._wiring = self._wiring, None
+        if wiring is not None:
+            wiring.disconnect()
+
+
+class _Wiring:
+    """What one `instrument()` has connected, so that `uninstrument()` takes off exactly that."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        self._splices: list[Splice] = []
+        self._wanted = True
+        self.runtime: Runtime | None = None
+
+    def connect(self, _: Any = None) -> None:
+        """Load the settings and put the handlers into LangChain. Called when its chat models are imported."""
+        if not self._wanted or self.runtime is not None:
+            return
+        try:
+            self._connect()
+        except Exception as error:
+            from draftcritic.settings import SettingsError
+
+            if isinstance(error, SettingsError):
+                _logger.error("draftcritic stays off: %s", error.summary())  # noqa: TRY400 - one line, no traceback
+            else:
+                _logger.exception("draftcritic could not be started and stays off")
+
+    def _connect(self) -> None:
+        from draftcritic._runtime import Runtime, set_current
+        from draftcritic.core import Mode
+        from draftcritic.langchain import Interceptor, install
+        from draftcritic.settings import Settings
+        from draftcritic.telemetry import TelemetryRecorder
+
+        options = dict(self._options)
+        providers = {name: options.pop(name, None) for name in _PROVIDERS}
+        options.pop("skip_dep_check", None)
+        options.pop("raise_exception_on_conflict", None)
+        settings = options.pop("settings", None)
+        if settings is None:
+            settings = Settings.load(**options)
+        if settings.mode is Mode.OFF:
+            _logger.debug("draftcritic is off by its settings")
+            return
+        runtime = Runtime(
+            settings,
+            TelemetryRecorder(**providers, mode=settings.mode, threshold=settings.confidence_threshold),
+        )
+        self._splices = install(Interceptor(runtime), retrievers=settings.retriever_activation)
+        self.runtime = runtime
+        set_current(runtime)
+
+    def disconnect(self) -> None:
+        """Take the handlers out of LangChain and review what is queued."""
+        from_runtime = self.runtime
+        self._wanted = False
+        self.runtime = None
+        if from_runtime is None:
+            return
+        from draftcritic._runtime import current, set_current
+        from draftcritic.langchain import remove
+
+        remove(self._splices)
+        if current() is from_runtime:
+            set_current(None)
+        from_runtime.close()

@@ -1,0 +1,30 @@
+"""Where drafts are caught: LangChain's chat models, and the critic's own call of one."""
+
+from __future__ import annotations
+
+from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._extract import draft_text, extract, is_no_draft
+from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
+from draftcritic.langchain._model import ChatModelCritic
+from draftcritic.langchain._retrieval import DocumentMemory
+from draftcritic.langchain._splice import Splice, SpliceError, splice
+from draftcritic.langchain._targets import CHAT_MODELS, install, remove
+
+__all__ = [
+    "CHAT_MODELS",
+    "Answer",
+    "Catch",
+    "Caught",
+    "ChatModelCritic",
+    "DocumentMemory",
+    "Interceptor",
+    "Reviewer",
+    "Splice",
+    "SpliceError",
+    "draft_text",
+    "extract",
+    "install",
+    "is_no_draft",
+    "remove",
+    "splice",
+]

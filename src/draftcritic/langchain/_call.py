@@ -1,0 +1,116 @@
+"""One call of a chat model, as its arguments tell it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+from draftcritic.langchain._caught import EMPTY, Answer, Caught
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Call:
+    """What is known of a model call before it answers. See `Caught` for the attributes."""
+
+    model: Any
+    prompt: Any
+    kwargs: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    run: Any = None
+    origin: Any = None
+    loop: asyncio.AbstractEventLoop | None = None
+    streamed: bool = False
+    chunks: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of_generate(cls, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Read the arguments of `_generate_with_cache(messages, stop, run_manager, **kwargs)`."""
+        run_manager = kwargs.get("run_manager")
+        if run_manager is None and len(args) > 2:
+            run_manager = args[2]
+        return cls(
+            model=model,
+            prompt=args[0] if args else kwargs.get("messages"),
+            kwargs=kwargs,
+            metadata=getattr(run_manager, "metadata", None) or EMPTY,
+            run=getattr(run_manager, "run_id", None),
+        )
+
+    @classmethod
+    def of_stream(cls, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Read the arguments of `stream(input, config, *, stop, **kwargs)`."""
+        from langchain_core.runnables.config import ensure_config
+
+        given = args[1] if len(args) > 1 else kwargs.get("config")
+        config = ensure_config(given)
+        return cls(
+            model=model,
+            prompt=args[0] if args else kwargs.get("input"),
+            kwargs=kwargs,
+            metadata=config.get("metadata") or EMPTY,
+            run=(given or {}).get("run_id"),
+            streamed=True,
+        )
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Return the arguments of a `stream` call with a run id in them.
+
+        LangChain would choose an id itself; it is chosen here, in the same way, because nothing else tells which run
+        a stream belongs to.
+        """
+        if self.run is not None:
+            return args, kwargs
+        self.run = _new_run_id()
+        given = args[1] if len(args) > 1 else kwargs.get("config")
+        config = {**(given or {}), "run_id": self.run}
+        if len(args) > 1:
+            return (args[0], config, *args[2:]), kwargs
+        return args, {**kwargs, "config": config}
+
+    def caught_result(self, result: Any) -> Sequence[Caught]:
+        """Return the drafts of a `ChatResult`: one for each generation."""
+        return [self._caught([Answer.of(generation.message)]) for generation in result.generations]
+
+    def caught_chunks(self, complete: bool) -> Sequence[Caught]:
+        """Return the draft of a stream of message chunks; none when nothing had come yet."""
+        if not self.chunks:
+            return ()
+        return [self._caught([Answer.of(chunk) for chunk in self.chunks], complete)]
+
+    def caught_message(self, message: Any, complete: bool) -> Sequence[Caught]:
+        """Return the draft of a stream that collects its message itself; none when there is no message."""
+        answers = [] if message is None else [Answer.of(message)]
+        if not answers and complete:
+            return ()
+        return [self._caught(answers, complete)]
+
+    def _caught(self, answers: Sequence[Answer], complete: bool = True) -> Caught:
+        prompt = self.prompt
+        return Caught(
+            model=self.model,
+            prompt=tuple(prompt) if isinstance(prompt, list) else prompt,
+            answers=answers,
+            call_kwargs=self.kwargs,
+            metadata=self.metadata,
+            run_id="" if self.run is None else str(self.run),
+            origin=self.origin,
+            context=copy_context(),
+            loop=self.loop,
+            streamed=self.streamed,
+            complete=complete,
+        )
+
+
+def _new_run_id() -> Any:
+    try:
+        from langchain_core.utils.uuid import uuid7
+    except ImportError:
+        from uuid import uuid4
+
+        return uuid4()
+    return uuid7()

@@ -1,0 +1,70 @@
+"""A draft as it was caught: references only, so that the caller's thread pays next to nothing."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop
+from collections.abc import Mapping, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+EMPTY: Mapping[str, Any] = {}
+
+
+class Answer(NamedTuple):
+    """What a model answered. The values are taken at once: the application may change the message afterwards."""
+
+    content: Any
+    tool_calls: bool
+    parsed: bool
+    metadata: Mapping[str, Any]
+    message_id: str | None
+
+    @classmethod
+    def of(cls, message: Any) -> Answer:
+        """Take the values of an AIMessage or a message chunk."""
+        content = message.content
+        extra = getattr(message, "additional_kwargs", None) or EMPTY
+        return cls(
+            content=tuple(content) if isinstance(content, list) else content,
+            tool_calls=bool(
+                getattr(message, "tool_calls", None)
+                or getattr(message, "invalid_tool_calls", None)
+                or extra.get("tool_calls")
+                or extra.get("function_call")
+            ),
+            parsed=extra.get("parsed") is not None,
+            metadata=getattr(message, "response_metadata", None) or EMPTY,
+            message_id=getattr(message, "id", None),
+        )
+
+
+@dataclass(slots=True)
+class Caught:
+    """A draft and where it was caught.
+
+    Attributes:
+        model: the chat model that wrote it.
+        prompt: its input, in any form that LangChain takes.
+        answers: the message, or the chunks of a stream in their order.
+        call_kwargs: the keyword arguments of the call, as bound tools and response formats come.
+        metadata: the metadata of the run.
+        run_id: the id of the run.
+        origin: where the call stands in its trace.
+        context: the caller's context variables.
+        loop: the caller's event loop, when it was a coroutine that called.
+        streamed: the draft left as a stream.
+        complete: the stream was read to its end.
+    """
+
+    model: Any
+    prompt: Any
+    answers: Sequence[Answer]
+    call_kwargs: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    run_id: str
+    origin: Any
+    context: Context
+    loop: AbstractEventLoop | None = None
+    streamed: bool = False
+    complete: bool = True

@@ -1,0 +1,148 @@
+"""Turns what was caught into a plain `Turn`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from draftcritic.core import IntentVerdict, Turn, reported_model_name, resolve_model_name
+from draftcritic.engine import current_activation
+from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._content import text_of
+from draftcritic.langchain._retrieval import DocumentMemory
+from draftcritic.langchain._structured import asks_for_structure
+
+METADATA_KEY = "draftcritic"
+"""Key in a run's metadata under which an application may put its activation log (and `intent`)."""
+_RUN_ID_PREFIXES = ("lc_run", "run-")
+
+
+def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
+    """Return the turn of a caught draft.
+
+    A tool-call message, a structured answer and an empty answer give a turn with an empty draft.
+
+    Args:
+        caught: the draft with its surroundings.
+        documents: the retrieved documents that stand in for an activation log when the application gives none.
+    """
+    messages = messages_of(caught.model, caught.prompt)
+    start = _last_user_message(messages)
+    answer_metadata = _answer_metadata(caught.answers)
+    context = "\n".join(text for m in messages[:start] if (text := text_of(m.content)))
+    calls = _tool_calls(messages[start:])
+    metadata = caught.metadata
+    own = metadata.get(METADATA_KEY)
+    activation = _activation(own, documents, messages)
+    return Turn(
+        draft="" if is_no_draft(caught) else draft_text(caught.answers),
+        run_id=caught.run_id,
+        user_message=text_of(messages[start].content) if start < len(messages) else "",
+        tool_calls=calls,
+        context=context,
+        activation=activation,
+        intent=_intent(own),
+        scope=metadata,
+        draft_model=reported_model_name(answer_metadata) or resolve_model_name(caught.model) or None,
+        streamed=caught.streamed,
+        exposed=caught.streamed,
+        response_id=_response_id(caught.answers, answer_metadata),
+        conversation_id=_first_text(metadata, "conversation_id", "thread_id"),
+        session_id=_first_text(metadata, "session_id"),
+        user_id=_first_text(metadata, "user_id"),
+    )
+
+
+def draft_text(answers: Sequence[Answer]) -> str:
+    """Return the text of a message, or of the chunks of a stream."""
+    return "".join(text_of(answer.content) for answer in answers)
+
+
+def is_no_draft(caught: Caught) -> bool:
+    """Whether the answer is a tool-call message or a structured answer."""
+    return any(answer.tool_calls or answer.parsed for answer in caught.answers) or asks_for_structure(
+        caught.call_kwargs
+    )
+
+
+def messages_of(model: Any, prompt: Any) -> Sequence[Any]:
+    """Return a model's input as messages."""
+    if isinstance(prompt, (list, tuple)) and all(hasattr(message, "content") for message in prompt):
+        return prompt
+    messages: Sequence[Any] = model._convert_input(prompt).to_messages()
+    return messages
+
+
+def _last_user_message(messages: Sequence[Any]) -> int:
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.type == "human" or getattr(message, "role", None) == "user":
+            return index
+    return len(messages)
+
+
+def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
+    calls: list[dict[str, Any]] = []
+    by_id: dict[Any, dict[str, Any]] = {}
+    for message in messages:
+        for call in getattr(message, "tool_calls", None) or ():
+            entry = {"name": call.get("name"), "args": call.get("args"), "id": call.get("id")}
+            calls.append(entry)
+            by_id[entry["id"]] = entry
+        if message.type == "tool":
+            entry = by_id.get(message.tool_call_id) or {"name": message.name, "id": message.tool_call_id}
+            if message.tool_call_id not in by_id:
+                calls.append(entry)
+                by_id[message.tool_call_id] = entry
+            entry["result"] = text_of(message.content)
+    return tuple(calls)
+
+
+def _activation(own: Any, documents: DocumentMemory | None, messages: Sequence[Any]) -> Mapping[str, Any]:
+    if isinstance(own, Mapping):
+        inner = own.get("activation", own)
+        if isinstance(inner, Mapping) and inner.keys() & {"activated_nodes", "inference_paths", "traversed_edges"}:
+            return inner
+    ambient = current_activation()
+    if ambient is not None:
+        return ambient
+    return documents.activation(messages) if documents is not None else {}
+
+
+def _intent(own: Any) -> IntentVerdict | None:
+    given = own.get("intent") if isinstance(own, Mapping) else None
+    if not isinstance(given, Mapping) or given.get("label") not in ("action", "knowledge", "ambiguous"):
+        return None
+    confidence = given.get("confidence", 1.0)
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+        return None
+    words = given.get("matched_tool_keywords") or ()
+    return IntentVerdict(given["label"], float(confidence), [w for w in words if isinstance(w, str)])
+
+
+def _answer_metadata(answers: Sequence[Answer]) -> Mapping[str, Any]:
+    if len(answers) == 1:
+        return answers[0].metadata
+    merged: dict[str, Any] = {}
+    for answer in answers:
+        merged.update((key, value) for key, value in answer.metadata.items() if value is not None)
+    return merged
+
+
+def _response_id(answers: Sequence[Answer], metadata: Mapping[str, Any]) -> str | None:
+    reported = metadata.get("id")
+    if isinstance(reported, str) and reported:
+        return reported
+    for answer in answers:
+        message_id = answer.message_id
+        if isinstance(message_id, str) and message_id and not message_id.startswith(_RUN_ID_PREFIXES):
+            return message_id
+    return None
+
+
+def _first_text(metadata: Mapping[str, Any], *keys: str) -> str | None:
+    for key in keys:
+        value = metadata.get(key)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
+            return str(value)
+    return None

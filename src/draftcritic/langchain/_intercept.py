@@ -1,0 +1,222 @@
+"""The handlers inside LangChain's methods: each lets the model work, and hands on what it answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from draftcritic.langchain._call import Call
+from draftcritic.langchain._caught import Caught
+from draftcritic.langchain._frame import Frame, is_critic, is_outermost
+
+Catch = Callable[[], Sequence[Caught]]
+
+
+class Reviewer(Protocol):
+    """Takes drafts. No method raises anything but what ends the caller itself, such as a cancellation."""
+
+    def capture(self, run_id: Any = None) -> Any:
+        """Return where the current code stands in its trace."""
+        ...
+
+    def nested(self) -> None:
+        """A call was left alone because it is the critic's own."""
+        ...
+
+    def take(self, catch: Catch) -> None:
+        """Review what `catch` returns, from synchronous code."""
+        ...
+
+    async def atake(self, catch: Catch) -> None:
+        """Review what `catch` returns, from a coroutine."""
+        ...
+
+    def found(self, documents: Any) -> None:
+        """A retriever found these documents."""
+        ...
+
+
+class Interceptor:
+    """The handlers, one for each method that a draft leaves by.
+
+    Every handler is called with the original method first. What the original raises goes through untouched.
+    """
+
+    def __init__(self, reviewer: Reviewer) -> None:
+        self._reviewer = reviewer
+
+    def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Stand in for `BaseChatModel._generate_with_cache`."""
+        call = Call.of_generate(model, args, kwargs)
+        if not self._wants(call):
+            return original(model, *args, **kwargs)
+        frame = Frame()
+        try:
+            with frame.step():
+                result = original(model, *args, **kwargs)
+        finally:
+            frame.open = False
+        self._reviewer.take(lambda: call.caught_result(result))
+        return result
+
+    async def agenerate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Stand in for `BaseChatModel._agenerate_with_cache`."""
+        call = Call.of_generate(model, args, kwargs)
+        if not self._wants(call):
+            return await original(model, *args, **kwargs)
+        frame = Frame()
+        try:
+            with frame.step():
+                result = await original(model, *args, **kwargs)
+        finally:
+            frame.open = False
+        call.loop = asyncio.get_running_loop()
+        await self._reviewer.atake(lambda: call.caught_result(result))
+        return result
+
+    def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Stand in for `BaseChatModel.stream`."""
+        call = Call.of_stream(model, args, kwargs)
+        if not self._wants(call):
+            yield from original(model, *args, **kwargs)
+            return
+        args, kwargs = call.named(args, kwargs)
+        yield from self._follow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+
+    async def astream(
+        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Stand in for `BaseChatModel.astream`."""
+        call = Call.of_stream(model, args, kwargs)
+        if not self._wants(call):
+            items = _whole(original(model, *args, **kwargs))
+        else:
+            call.loop = asyncio.get_running_loop()
+            args, kwargs = call.named(args, kwargs)
+            items = self._afollow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+        try:
+            async for item in items:
+                yield item
+        finally:
+            await items.aclose()
+
+    def events(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Stand in for `BaseChatModel._iter_v2_events`, which drives `stream_events(version="v3")`."""
+        call = Call.of_generate(model, args, kwargs)
+        call.streamed = True
+        if not self._wants(call):
+            yield from original(model, *args, **kwargs)
+            return
+        source = original(model, *args, **kwargs)
+        stream = kwargs["stream"]
+        yield from self._follow(
+            source, _ignore, lambda complete: call.caught_message(stream.output_message, complete)
+        )
+
+    async def aevents(
+        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Stand in for `BaseChatModel._aiter_v2_events`, which drives `astream_events(version="v3")`."""
+        call = Call.of_generate(model, args, kwargs)
+        call.streamed = True
+        if not self._wants(call):
+            items = _whole(original(model, *args, **kwargs))
+        else:
+            call.loop = asyncio.get_running_loop()
+            stream = kwargs["stream"]
+            items = self._afollow(
+                original(model, *args, **kwargs),
+                _ignore,
+                lambda complete: call.caught_message(stream.output_message, complete),
+            )
+        try:
+            async for item in items:
+                yield item
+        finally:
+            await items.aclose()
+
+    def retrieve(self, original: Callable[..., Any], retriever: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Stand in for `BaseRetriever.invoke`."""
+        documents = original(retriever, *args, **kwargs)
+        self._reviewer.found(documents)
+        return documents
+
+    async def aretrieve(
+        self, original: Callable[..., Any], retriever: Any, /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Stand in for `BaseRetriever.ainvoke`."""
+        documents = await original(retriever, *args, **kwargs)
+        self._reviewer.found(documents)
+        return documents
+
+    def _wants(self, call: Call) -> bool:
+        if is_critic(call.metadata):
+            self._reviewer.nested()
+            return False
+        if not is_outermost():
+            return False
+        call.origin = self._reviewer.capture(call.run)
+        return True
+
+    def _follow(
+        self, source: Any, keep: Callable[[Any], None], catch: Callable[[bool], Sequence[Caught]]
+    ) -> Iterator[Any]:
+        frame = Frame()
+        started = complete = False
+        try:
+            while True:
+                with frame.step():
+                    try:
+                        item = next(source)
+                    except StopIteration:
+                        break
+                keep(item)
+                started = True
+                yield item
+            complete = True
+        finally:
+            frame.open = False
+            source.close()
+            if started and not complete:
+                self._reviewer.take(lambda: catch(False))
+        self._reviewer.take(lambda: catch(True))
+
+    async def _afollow(
+        self, source: Any, keep: Callable[[Any], None], catch: Callable[[bool], Sequence[Caught]]
+    ) -> AsyncIterator[Any]:
+        frame = Frame()
+        started = complete = False
+        try:
+            while True:
+                with frame.step():
+                    try:
+                        item = await source.__anext__()
+                    except StopAsyncIteration:
+                        break
+                keep(item)
+                started = True
+                yield item
+            complete = True
+        finally:
+            frame.open = False
+            await source.aclose()
+            if started and not complete:
+                # Without await: an abandoned generator may be closed while its loop shuts down.
+                self._reviewer.take(lambda: catch(False))
+        await self._reviewer.atake(lambda: catch(True))
+
+
+async def _whole(source: Any) -> AsyncIterator[Any]:
+    try:
+        async for item in source:
+            yield item
+    finally:
+        await source.aclose()
+
+
+def _ignore(_: Any) -> None:
+    """Keep nothing: the stream collects its message itself."""
+
+
+__all__ = ["Catch", "Interceptor", "Reviewer"]
