@@ -1,0 +1,7 @@
+"""The demo behind `draftcritic demo`; needs the extra `draftcritic[demo]`."""
+
+from __future__ import annotations
+
+from draftcritic.demo._run import DemoError, DemoOptions, run_demo
+
+__all__ = ["DemoError", "DemoOptions", "run_demo"]

@@ -1,7 +1,7 @@
 """A scripted chat model on loopback that speaks the OpenAI wire protocol.
 
-`llmock` serves the protocol (streams, tool calls, usage); what it says stands in a script: a JSON list whose entries
-are tried in order, the first that fits answers. An entry holds
+`llmock` serves the protocol (streams, tool calls, usage); what it says stands in a script: a JSON list whose
+entries are tried in order, the first that fits answers. An entry holds
 
 - `model`: the requested model, shell wildcards allowed;
 - `user`: text within the last user message, or `prompt`: text anywhere in the messages;
@@ -141,7 +141,7 @@ class ScriptedModel:
 
 
 @dataclass(frozen=True)
-class _ForLine(Match):  # type: ignore[misc]  # llmock is untyped to mypy
+class _ForLine(Match):
     """Accepts the request for which this line of the script was chosen."""
 
     number: int = _NO_LINE

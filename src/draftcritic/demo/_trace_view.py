@@ -1,0 +1,180 @@
+"""What the demo prints about received telemetry: a tree for every turn, then rates, tokens and cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from draftcritic.demo._received import totals
+from draftcritic.demo._traces import REVIEW, Trace, traces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from draftcritic.demo._received import Event, Point, Span
+    from draftcritic.demo._traces import Node
+
+_STYLES = {"approve": "green", "revise": "yellow", "refuse": "red"}
+_EVALUATION = "gen_ai.evaluation.result"
+
+
+def show(
+    console: Console, spans: Sequence[Span], points: Sequence[Point], events: Sequence[Event] = ()
+) -> list[Trace]:
+    """Print what was received.
+
+    Args:
+        console: Where to; without a terminal behind it the output is plain.
+        spans: Every span received.
+        points: Every metric point received.
+        events: Every event received.
+
+    Returns:
+        The traces shown, one for every turn.
+    """
+    found = traces(spans)
+    console.print()
+    for number, trace in enumerate(found, 1):
+        console.print(_tree(number, trace))
+    for table in (_verdicts(points), _gate(points), _costs(points, found), _failures(points)):
+        if table.row_count:
+            console.print()
+            console.print(table)
+    evaluations = sum(event.name == _EVALUATION for event in events)
+    console.print(
+        f"\nReceived: {len(found)} traces, {len(spans)} spans, {sum(len(t.reviews) for t in found)} reviews, "
+        f"{evaluations} evaluation events, {len({p.metric for p in points})} metrics."
+    )
+    return found
+
+
+def _tree(number: int, trace: Trace) -> Tree:
+    session = next((_said(n.span, "session.id", "gen_ai.conversation.id") for n in trace.reviews), "")
+    head = Text(f"turn {number}", style="bold")
+    head.append(f"  {session}  " if session else "  ", style="cyan")
+    head.append(f"trace {trace.trace_id}", style="dim")
+    tree = Tree(head)
+    for root in trace.roots:
+        _grow(tree, root)
+    return tree
+
+
+def _grow(tree: Tree, node: Node) -> None:
+    branch = tree.add(_label(node.span))
+    for child in node.children:
+        _grow(branch, child)
+
+
+def _label(span: Span) -> Text:
+    is_review = span.name == REVIEW
+    label = Text(span.name, style="bold" if is_review else "")
+    label.append(f"  {_duration(span.duration_s)}", style="dim")
+    if is_review:
+        _describe_review(label, span)
+    elif "gen_ai.usage.input_tokens" in span.attributes:
+        tokens = f"{_said(span, 'gen_ai.usage.input_tokens')}+{_said(span, 'gen_ai.usage.output_tokens')}"
+        label.append(f"  {tokens} tokens", style="dim")
+    if span.is_error:
+        label.append(f"  ERROR {_said(span, 'error.type')}", style="red")
+    return label
+
+
+def _describe_review(label: Text, span: Span) -> None:
+    verdict = _said(span, "draftcritic.verdict")
+    if verdict:
+        label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
+        label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
+    label.append(
+        f"  gate {_said(span, 'draftcritic.gate.decision')}: {_said(span, 'draftcritic.gate.reason')}"
+    )
+    confidence = span.attributes.get("draftcritic.confidence")
+    if isinstance(confidence, float):
+        label.append(f"  confidence {confidence:.2f}")
+    skus = [sku for sku in (_said(span, "draftcritic.sku"), _said(span, "draftcritic.draft.sku")) if sku]
+    if skus:
+        label.append(f"  {' on '.join(skus)}", style="cyan")
+    failure = _said(span, "draftcritic.failure")
+    if failure:
+        label.append(f"  critic failed: {failure}", style="red")
+
+
+def _verdicts(points: Iterable[Point]) -> Table:
+    counts = totals(points, "draftcritic.reviews", "verdict")
+    total = sum(counts.values())
+    table = _table("Verdicts", "verdict", "reviews", "share")
+    for (verdict,), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if verdict:
+            share = f"{count / total:.0%}" if total else "-"
+            table.add_row(Text(verdict, style=_STYLES.get(verdict, "")), f"{count:.0f}", share)
+    return table
+
+
+def _gate(points: Iterable[Point]) -> Table:
+    counts = totals(points, "draftcritic.gate.decisions", "gate.decision", "gate.reason")
+    table = _table("Gate", "decision", "reason", "drafts", text_columns=2)
+    for (decision, reason), count in sorted(
+        counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
+    ):
+        if count:
+            table.add_row(decision, reason, f"{count:.0f}")
+    return table
+
+
+def _costs(points: Sequence[Point], found: Iterable[Trace]) -> Table:
+    table = _table("Tokens and cost by SKU", "whose", "sku", "input", "output", "USD", text_columns=2)
+    costs = totals(points, "draftcritic.cost", "sku")
+    tokens = totals(points, "draftcritic.tokens", "sku", "direction")
+    for sku in sorted({key[0] for key in (*costs, *tokens)}):
+        used = [tokens.get((sku, direction), 0.0) for direction in ("input", "output")]
+        cost = costs.get((sku,))
+        if any(used) or cost:
+            table.add_row("critic", sku, *(f"{n:,.0f}" for n in used), "-" if cost is None else f"{cost:.6f}")
+    for model, (given, taken) in sorted(_agent_tokens(found).items()):
+        table.add_row("agent", model, f"{given:,}", f"{taken:,}", "-")
+    return table
+
+
+def _agent_tokens(found: Iterable[Trace]) -> dict[str, tuple[int, int]]:
+    """Tokens of the model calls outside reviews, as the agent's own instrumentation counted them."""
+    sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for trace in found:
+        hidden = {n.span.span_id for review in trace.reviews for n in review.walk()}
+        for node in trace.nodes:
+            span = node.span
+            given, taken = (span.attributes.get(f"gen_ai.usage.{way}_tokens") for way in ("input", "output"))
+            # A span above the model calls may sum them up once more.
+            is_call = span.attributes.get("gen_ai.operation.name") == "chat"
+            if is_call and span.span_id not in hidden and isinstance(given, int) and isinstance(taken, int):
+                model = _said(span, "gen_ai.response.model", "gen_ai.request.model") or "unknown"
+                sums[model] = (sums[model][0] + given, sums[model][1] + taken)
+    return dict(sums)
+
+
+def _failures(points: Iterable[Point]) -> Table:
+    table = _table("Failures of the critic", "failure", "reviews")
+    for (failure,), count in sorted(totals(points, "draftcritic.failures", "failure").items()):
+        if count:
+            table.add_row(failure, f"{count:.0f}")
+    return table
+
+
+def _table(title: str, *columns: str, text_columns: int = 1) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < text_columns else "right")
+    return table
+
+
+def _said(span: Span, *names: str) -> str:
+    """The first of the attributes that is there, as text."""
+    return next((str(span.attributes[name]) for name in names if span.attributes.get(name) is not None), "")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
