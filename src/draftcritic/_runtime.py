@@ -33,9 +33,7 @@ class Runtime:
     def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
         self.settings = settings
         self.observer = observer
-        self._critic = Critic(
-            settings.policy(), settings.mode, observer, hooks=(*settings.hooks, *load_hooks())
-        )
+        self._critic = Critic(settings.policy(), settings.mode, observer, hooks=(*settings.hooks, *load_hooks()))
         self._runner = BackgroundRunner(
             workers=settings.workers,
             capacity=settings.queue_size,
@@ -60,8 +58,8 @@ class Runtime:
         if self._documents is not None:
             try:
                 self._documents.remember(documents)
-            except Exception:
-                self._lost()
+            except Exception as error:
+                self._lost(error)
 
     def take(self, catch: Catch) -> None:
         """Review drafts from synchronous code: in the background, or here and now."""
@@ -71,8 +69,8 @@ class Runtime:
                     self._submit(caught)
                 else:
                     self._review(caught)
-        except Exception:
-            self._lost()
+        except Exception as error:
+            self._lost(error)
 
     async def atake(self, catch: Catch) -> None:
         """Review drafts from a coroutine: in the background, or here and now."""
@@ -82,8 +80,8 @@ class Runtime:
                     self._submit(caught)
                 else:
                     await self._critic.areview(self._turn(caught), self._model(caught), caught.origin)
-        except Exception:
-            self._lost()
+        except Exception as error:
+            self._lost(error)
 
     def flush(self, timeout: float) -> bool:
         """Wait until every draft taken so far is reviewed, at most `timeout` seconds; False when some are not."""
@@ -134,9 +132,9 @@ class Runtime:
             self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
         return self._named_model[1]
 
-    def _lost(self) -> None:
+    def _lost(self, error: Exception) -> None:
         """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
-        _logger.warning("a draft could not be reviewed", exc_info=True)
+        _logger.warning("a draft could not be reviewed", exc_info=error)
         self.observer.dropped("error")
 
 

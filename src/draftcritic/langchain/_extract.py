@@ -101,7 +101,11 @@ def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
 def _activation(own: Any, documents: DocumentMemory | None, messages: Sequence[Any]) -> Mapping[str, Any]:
     if isinstance(own, Mapping):
         inner = own.get("activation", own)
-        if isinstance(inner, Mapping) and inner.keys() & {"activated_nodes", "inference_paths", "traversed_edges"}:
+        if isinstance(inner, Mapping) and inner.keys() & {
+            "activated_nodes",
+            "inference_paths",
+            "traversed_edges",
+        }:
             return inner
     ambient = current_activation()
     if ambient is not None:

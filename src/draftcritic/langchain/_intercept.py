@@ -110,9 +110,7 @@ class Interceptor:
             return
         source = original(model, *args, **kwargs)
         stream = kwargs["stream"]
-        yield from self._follow(
-            source, _ignore, lambda complete: call.caught_message(stream.output_message, complete)
-        )
+        yield from self._follow(source, _ignore, lambda complete: call.caught_message(stream.output_message, complete))
 
     async def aevents(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
@@ -142,9 +140,7 @@ class Interceptor:
         self._reviewer.found(documents)
         return documents
 
-    async def aretrieve(
-        self, original: Callable[..., Any], retriever: Any, /, *args: Any, **kwargs: Any
-    ) -> Any:
+    async def aretrieve(self, original: Callable[..., Any], retriever: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseRetriever.ainvoke`."""
         documents = await original(retriever, *args, **kwargs)
         self._reviewer.found(documents)

@@ -1,9 +1,10 @@
 """Keeps the critic's model call out of everything that listens to the application's runs.
 
-Callbacks come down to a nested model call on four ways: the parent run's configuration in a context variable, the
-hooks that usage collectors and tracers register with their own context variables, LangSmith's tracing context, and
-the model object's own `callbacks`. The first two are cleared in a copy of the context, LangSmith is switched off around
-the call, and the last are left out on a copy of the model. OpenTelemetry's context is left as it is: instrumentations shall see the call, below the review.
+Callbacks come down to a nested model call on four ways: the parent run's configuration in a context variable, the hooks
+that usage collectors and tracers register with their own context variables, LangSmith's tracing context, and the model
+object's own `callbacks`. The first two are cleared in a copy of the context, LangSmith is switched off around the call,
+and the last are left out on a copy of the model. OpenTelemetry's context is left as it is: instrumentations shall see
+the call, below the review.
 """
 
 from __future__ import annotations

@@ -93,9 +93,7 @@ class _LoopGoneError(Exception):
     """The application's event loop ended before the model answered."""
 
 
-def _on_loop(
-    loop: asyncio.AbstractEventLoop, call: Callable[[], Coroutine[Any, Any, Any]], deadline: float
-) -> Any:
+def _on_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], Coroutine[Any, Any, Any]], deadline: float) -> Any:
     coroutine = call()
     try:
         future = isolated_context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
