@@ -26,6 +26,7 @@ class Assessment:
         findings: fabrication findings; None when the check did not run.
         activation_invalid: the activation log held values that are no numbers.
         gate_error: the name of the exception type that a user's gate raised.
+        threshold: the confidence threshold that the gate went by; None when nothing was evaluated.
     """
 
     decision: GateDecision
@@ -36,6 +37,7 @@ class Assessment:
     findings: tuple[FabricationFinding, ...] | None = None
     activation_invalid: bool = False
     gate_error: str | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
