@@ -150,15 +150,16 @@ class SupportAgent:
                 yield chunk.text
 
     async def astream(self, customer_id: str, thread: str, text: str) -> AsyncIterator[str]:
-        """The answer, piece by piece, from asynchronous code."""
-        async for chunk, _ in self._agent.astream(
+        """The answer, step by step, from asynchronous code."""
+        # Before Python 3.11, LangGraph cannot hand single tokens out of asynchronous nodes.
+        async for update in self._agent.astream(
             _user(text),
             self._config(customer_id, thread, text),
             context=self._visit(customer_id, text),
-            stream_mode="messages",
+            stream_mode="updates",
         ):
-            if isinstance(chunk, AIMessageChunk):
-                yield chunk.text
+            for state in update.values():
+                yield _last_answer(state)
 
     def _visit(self, customer_id: str, text: str) -> Visit:
         return Visit(customer_id=customer_id, articles=tuple(self._shop.articles(text)))

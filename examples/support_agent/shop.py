@@ -135,9 +135,7 @@ class Shop:
     def products(self, query: str) -> list[dict[str, Any]]:
         """Products whose name or category holds the query, the cheapest first."""
         like = f"%{query.strip()}%"
-        return self._rows(
-            "SELECT * FROM products WHERE name LIKE ? OR category LIKE ? ORDER BY price_eur", like, like
-        )
+        return self._rows("SELECT * FROM products WHERE name LIKE ? OR category LIKE ? ORDER BY price_eur", like, like)
 
     def customer(self, name_or_id: str) -> dict[str, Any] | None:
         """A customer's profile by id or full name, or None."""
@@ -150,9 +148,7 @@ class Shop:
         if order is None or order["status"] == "refunded":
             return {"error": "no order that could be refunded", "order_id": order_id}
         refund_id = f"R-{order['id'].removeprefix('A-')}"
-        self._write(
-            "INSERT INTO refunds VALUES (?, ?, ?, ?)", refund_id, order["id"], order["total_eur"], reason
-        )
+        self._write("INSERT INTO refunds VALUES (?, ?, ?, ?)", refund_id, order["id"], order["total_eur"], reason)
         self._write("UPDATE orders SET status = 'refunded' WHERE id = ?", order["id"])
         return {"refund_id": refund_id, "order_id": order["id"], "amount_eur": order["total_eur"]}
 
