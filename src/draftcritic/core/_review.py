@@ -116,10 +116,12 @@ class Forced:
     Attributes:
         verdict: revise, or refuse with `text` as the safe message.
         text: the text that stands in for the draft.
+        overruled: how the reflection ended that would have let the draft pass, when there was one.
     """
 
     verdict: Verdict
     text: str | None
+    overruled: Judged | Failed | None = None
 
 
 @dataclass(frozen=True)
@@ -180,19 +182,26 @@ class Review:
         return _SOURCES.get(type(self.outcome))
 
     @property
+    def reflection(self) -> Judged | Failed | None:
+        """How the reflection ended, when there was one, whoever reached the verdict."""
+        if isinstance(self.outcome, Forced):
+            return self.outcome.overruled
+        return self.outcome if isinstance(self.outcome, (Judged, Failed)) else None
+
+    @property
     def call(self) -> ModelCall | None:
         """The critic's model call, when there was one."""
-        return self.outcome.call if isinstance(self.outcome, (Judged, Failed)) else None
+        return self.reflection.call if self.reflection is not None else None
 
     @property
     def failure(self) -> Failure | None:
         """How the critic failed, when it did."""
-        return self.outcome.failure if isinstance(self.outcome, Failed) else None
+        return self.reflection.failure if isinstance(self.reflection, Failed) else None
 
     @property
     def matched_preferences(self) -> Sequence[str]:
         """The preferences that the critic's model named."""
-        return self.outcome.matched_preferences if isinstance(self.outcome, Judged) else ()
+        return self.reflection.matched_preferences if isinstance(self.reflection, Judged) else ()
 
 
 _SOURCES: dict[type, VerdictSource] = {
