@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
     from types import FrameType
 
 _EPILOG = """
@@ -30,9 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="PROVIDER:NAME",
         help="a real model for the critic; with --model alone, the agent's model is the critic's, too",
     )
-    parser.add_argument(
-        "--base-url", metavar="URL", help="where the real models are served, in OpenAI's protocol"
-    )
+    parser.add_argument("--base-url", metavar="URL", help="where the real models are served, in OpenAI's protocol")
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="stop the agent after this long (600)"
     )
@@ -56,15 +57,27 @@ def run(args: argparse.Namespace) -> int:
         save=args.save,
         timeout_s=args.timeout,
     )
-    # Without a handler the end of this process would leave the agent and the servers behind.
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        return run_demo(options)
+        with _orderly_termination():
+            return run_demo(options)
     except DemoError as error:
         print(f"draftcritic demo: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+@contextmanager
+def _orderly_termination() -> Iterator[None]:
+    """Let SIGTERM unwind the stack: without that, the agent would be left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _terminated(number: int, _frame: FrameType | None) -> None:

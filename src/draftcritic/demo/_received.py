@@ -179,10 +179,7 @@ def _points(metric: Metric) -> Iterator[Point]:
     if kind not in ("sum", "gauge", "histogram"):
         return
     data = getattr(metric, kind)
-    delta = (
-        kind != "gauge"
-        and data.aggregation_temporality == AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
-    )
+    delta = kind != "gauge" and data.aggregation_temporality == AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
     for point in data.data_points:
         is_histogram = kind == "histogram"
         yield Point(

@@ -162,9 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             request_kind, response_kind = kinds
             request = request_kind()
             try:
-                request.ParseFromString(
-                    _plain(self.rfile.read(length), self.headers.get("Content-Encoding", ""))
-                )
+                request.ParseFromString(_plain(self.rfile.read(length), self.headers.get("Content-Encoding", "")))
             except (DecodeError, zlib.error, ValueError):
                 self._refuse(HTTPStatus.BAD_REQUEST)
                 return

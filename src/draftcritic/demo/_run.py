@@ -66,9 +66,7 @@ def run_demo(options: DemoOptions) -> int:
     """
     user_endpoint = next((os.environ[name] for name in ENDPOINT_VARIABLES if os.environ.get(name)), None)
     if user_endpoint and options.save is not None:
-        raise DemoError(
-            f"--save keeps what the demo receives, but telemetry goes to {user_endpoint}; unset one"
-        )
+        raise DemoError(f"--save keeps what the demo receives, but telemetry goes to {user_endpoint}; unset one")
     agent = _agent_folder()
     command = [_opentelemetry_instrument(), sys.executable, str(agent / "agent.py")]
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
@@ -88,14 +86,15 @@ def run_demo(options: DemoOptions) -> int:
 
 
 def _report(console: Console, receiver: OtlpReceiver | None, status: int) -> int:
-    reviews = -1
+    failed = status != 0
     if receiver is not None:
-        reviews = sum(len(t.reviews) for t in show(console, receiver.spans, receiver.points, receiver.events))
+        shown = show(console, receiver.spans, receiver.points, receiver.events)
+        if not any(trace.reviews for trace in shown):
+            console.print("No review was received: is the critic switched off?", style="red")
+            failed = True
     if status:
         console.print(f"The agent failed with exit code {status}.", style="red")
-    if reviews == 0:
-        console.print("No review was received: is the critic switched off?", style="red")
-    return 1 if status or reviews == 0 else 0
+    return int(failed)
 
 
 def _start_receiver(stack: ExitStack, options: DemoOptions) -> OtlpReceiver:

@@ -67,18 +67,14 @@ class Line:
         fields = dict(entry)
         answers = [name for name in ("text", "json", "calls") if name in fields]
         if len(answers) != 1:
-            raise ValueError(
-                f"a script's entry needs exactly one of text, json, calls; got {answers} in {entry!r}"
-            )
+            raise ValueError(f"a script's entry needs exactly one of text, json, calls; got {answers} in {entry!r}")
         if "json" in fields:
             fields["text"] = json.dumps(fields.pop("json"), ensure_ascii=False)
         fields["calls"] = tuple(ToolCall(**call) for call in fields.pop("calls", ()))
         try:
             return cls(**fields)
         except TypeError as error:
-            raise ValueError(
-                f"a script's entry has a field too many or too few: {error} in {entry!r}"
-            ) from None
+            raise ValueError(f"a script's entry has a field too many or too few: {error} in {entry!r}") from None
 
     def fits(self, model: str, messages: Sequence[Mapping[str, Any]]) -> bool:
         """Whether this line answers a request."""

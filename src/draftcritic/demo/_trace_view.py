@@ -24,9 +24,7 @@ _STYLES = {"approve": "green", "revise": "yellow", "refuse": "red"}
 _EVALUATION = "gen_ai.evaluation.result"
 
 
-def show(
-    console: Console, spans: Sequence[Span], points: Sequence[Point], events: Sequence[Event] = ()
-) -> list[Trace]:
+def show(console: Console, spans: Sequence[Span], points: Sequence[Point], events: Sequence[Event] = ()) -> list[Trace]:
     """Print what was received.
 
     Args:
@@ -90,9 +88,7 @@ def _describe_review(label: Text, span: Span) -> None:
     if verdict:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
         label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
-    label.append(
-        f"  gate {_said(span, 'draftcritic.gate.decision')}: {_said(span, 'draftcritic.gate.reason')}"
-    )
+    label.append(f"  gate {_said(span, 'draftcritic.gate.decision')}: {_said(span, 'draftcritic.gate.reason')}")
     confidence = span.attributes.get("draftcritic.confidence")
     if isinstance(confidence, float):
         label.append(f"  confidence {confidence:.2f}")
@@ -118,9 +114,7 @@ def _verdicts(points: Iterable[Point]) -> Table:
 def _gate(points: Iterable[Point]) -> Table:
     counts = totals(points, "draftcritic.gate.decisions", "gate.decision", "gate.reason")
     table = _table("Gate", "decision", "reason", "drafts", text_columns=2)
-    for (decision, reason), count in sorted(
-        counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
-    ):
+    for (decision, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
         if count:
             table.add_row(decision, reason, f"{count:.0f}")
     return table
