@@ -1,0 +1,252 @@
+"""The one class that holds every setting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PrivateAttr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from draftcritic.core import FabricationMode, Mode, OnFailure, Policy
+from draftcritic.settings import _types as types
+from draftcritic.settings._errors import Problem, SettingsError
+from draftcritic.settings._fields import code_only, setting
+from draftcritic.settings._problems import impossible, problems_of
+from draftcritic.settings._sources import (
+    CODE_ORIGIN,
+    DEFAULT_ORIGIN,
+    ENV_PREFIX,
+    EnvironSource,
+    FileSource,
+    Reading,
+    reading,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+_LIST = "a list, or a text with commas"
+
+
+class Settings(BaseSettings):
+    """What the plugin goes by: from code, then `DRAFTCRITIC_*`, then the file of `config`, then the defaults.
+
+    The first source that says something about a setting decides; nothing is merged. An empty variable and None
+    count as not said. `Settings(...)` and `Settings.load(...)` read the same sources. Objects are immutable.
+
+    Raises:
+        SettingsError: with every value that is not allowed, every name that is no setting, and every combination
+            that cannot work.
+    """
+
+    model_config = SettingsConfigDict(
+        arbitrary_types_allowed=True,
+        env_prefix=ENV_PREFIX,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+        validate_default=False,
+    )
+
+    mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate", default=Mode.OBSERVE)
+    background: bool = setting(
+        "Review in background threads in mode `observe`; no draft waits for its review.", "true, false", default=True
+    )
+    model: types.ModelChoice = setting(
+        "The critic's model; without it the model that wrote the draft, without its tools.",
+        "provider:name for LangChain's init_chat_model; in code also a chat model object",
+        repr=False,
+    )
+    model_kwargs: types.ModelKwargs = setting(
+        "Further arguments of init_chat_model, e.g. base_url, temperature.",
+        "a table; JSON in the environment; no `model`, no `model_provider`",
+        default={},
+        repr=False,
+    )
+    timeout: types.Timeout = setting(
+        "Seconds a review's model call may take.", "a number above 0, at most 3600", default=Policy.timeout
+    )
+    confidence_threshold: types.Share = setting(
+        "The legacy gate fires below this confidence.", "a number from 0 to 1", default=Policy.confidence_threshold
+    )
+    selective_gate: bool = setting(
+        "Skip trivial acknowledgements, and fire on everything else.", "true, false", default=False
+    )
+    sensitive_tags: types.Words = setting(
+        "Tags of activated memory that make the gate fire, beside those of the preferences.", _LIST, default=()
+    )
+    read_only_tools: types.Words = setting(
+        "Tools that change nothing; a call of any other fires the selective gate.", _LIST, default=()
+    )
+    identifier_keys: types.Words = setting(
+        "Keys of identifiers that the fabrication check knows beside its own.", _LIST, default=()
+    )
+    fail_closed_tags: types.Words = setting(
+        "Sensitive tags whose drafts are refused when the critic fails, whatever `on_failure` says.",
+        f"{_LIST}; each a tag of `sensitive_tags` or of a preference",
+        default=(),
+    )
+    trivial_ack_patterns: types.Patterns = setting(
+        "Regular expressions of acknowledgements, in place of the built-in ones.",
+        "a list of regular expressions, or a text with commas outside of brackets",
+        default=(),
+    )
+    gate: types.GateChoice = setting(
+        "A function of the gate's context that decides instead of the default gate.",
+        "package.module:attribute; in code also anything callable",
+    )
+    preferences: types.Preferences = setting(
+        "The rules of the domain: statement, priority (1 to 10, default 5), sensitive_tags.",
+        "a list of tables with statement, priority, sensitive_tags; JSON in the environment",
+        default=(),
+    )
+    rules: types.Sentences = setting(
+        "Procedural rules for every turn.", "a list; in the environment JSON or one rule a line", default=()
+    )
+    rules_source: types.RulesSourceChoice = setting(
+        "Finds the procedural rules of a turn.",
+        "package.module:attribute; in code also an object with retrieve(query, top_k)",
+    )
+    prompt_template: types.Template | None = setting(
+        "The reflection prompt, in place of the built-in one.",
+        "a text with the fields {draft}, {core_preferences}, {procedural_rules}, {sensitive_tag_hit}",
+    )
+    fabrication: types.FabricationWord = setting(
+        "What a fabrication finding leads to.", "off, observe, revise, refuse", default=FabricationMode.OBSERVE
+    )
+    fabrication_refuse_threshold: types.Share = setting(
+        "With `fabrication` = refuse: the confidence from which a finding replaces the draft.",
+        "a number from 0 to 1",
+        default=Policy.fabrication_refuse_threshold,
+    )
+    on_failure: types.OnFailureWord = setting(
+        "The verdict when the critic itself fails.", "approve, refuse", default=OnFailure.APPROVE
+    )
+    default_revision: types.Text = setting(
+        "Stands in for the draft when the critic says revise and gives no text.",
+        "a text",
+        default=Policy.default_revision,
+    )
+    default_refusal: types.Text = setting(
+        "Stands in for the draft when the critic says refuse and gives no text.",
+        "a text",
+        default=Policy.default_refusal,
+    )
+    queue_size: types.QueueSize = setting(
+        "Drafts that may wait for their background review; one more is dropped and counted.",
+        "a whole number from 1 to 1000000",
+        default=1024,
+    )
+    workers: types.Workers = setting("Background threads.", "a whole number from 1 to 64", default=2)
+    shutdown_timeout: types.Seconds = setting(
+        "Seconds the process waits at its exit for reviews under way.", "a number from 0 to 3600", default=5.0
+    )
+    retriever_activation: bool = setting(
+        "Take scored documents of a retriever as the activation log.", "true, false", default=False
+    )
+    hooks: types.Hooks = setting(
+        "Listeners to the critic's model call; see also the entry point group draftcritic_hooks.",
+        "in code only: a list of objects with on_llm_start and on_llm_end",
+        in_code=True,
+        default=(),
+        repr=False,
+    )
+    config: types.ConfigPath | None = setting(
+        "A file with settings.", "the path of a file .toml, .yaml or .yml; not in the file itself"
+    )
+
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, **code: Any) -> None:
+        now = reading.get(None) or _reading(os.environ)
+        fields = type(self).model_fields
+        for name, value in code.items():
+            if name not in fields:
+                now.refuse_unknown(name, CODE_ORIGIN, value)
+        known = [(name, value) for name, value in code.items() if name in fields]
+        refused = self._fill(now, known)
+        invalid = frozenset(problem.setting.partition("[")[0].partition(".")[0] for problem in refused)
+        problems = [*now.problems, *refused]
+        if refused:
+            # Once more without what cannot hold: then the combinations of the rest are known too.
+            now.left_out = invalid
+            self._fill(now, known)
+        self._origins = now.origins
+        if not any(problem.setting == "config" for problem in problems):
+            problems += impossible(self, invalid)
+        if problems:
+            raise SettingsError(problems)
+
+    def _fill(self, now: Reading, code: list[tuple[str, Any]]) -> list[Problem]:
+        now.origins.clear()
+        token = reading.set(now)
+        try:
+            super().__init__(**now.take(code, CODE_ORIGIN, ()))
+        except ValidationError as error:
+            return problems_of(error, type(self).model_fields, now.origins)
+        finally:
+            reading.reset(token)
+        return []
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None, /, **code: Any) -> Self:
+        """Read all sources.
+
+        Args:
+            environ: stands in for the process's environment.
+            **code: settings that code gives; they win over every other source.
+
+        Raises:
+            SettingsError: see the class.
+        """
+        token = reading.set(_reading(os.environ if environ is None else environ))
+        try:
+            return cls(**code)
+        finally:
+            reading.reset(token)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources, the strongest first."""
+        return init_settings, EnvironSource(settings_cls), FileSource(settings_cls)
+
+    def origin(self, name: str) -> str:
+        """Where the value of a setting came from.
+
+        Returns:
+            `code`, `env DRAFTCRITIC_<NAME>`, `file <path>` or `default`.
+
+        Raises:
+            KeyError: there is no such setting.
+        """
+        if name not in type(self).model_fields:
+            raise KeyError(name)
+        return self._origins.get(name, DEFAULT_ORIGIN)
+
+    def policy(self) -> Policy:
+        """Return what the gate and the reflection go by.
+
+        Here, and not when settings are read, the import strings of `gate` and `rules_source` are imported.
+
+        Raises:
+            SettingsError: an import string leads nowhere.
+        """
+        from draftcritic.settings._policy import policy_of
+
+        return policy_of(self)
+
+
+def _reading(environ: Mapping[str, str]) -> Reading:
+    fields = Settings.model_fields
+    return Reading(environ, names=list(fields), code_only=[name for name in fields if code_only(fields[name])])

@@ -1,0 +1,77 @@
+"""From settings to what the gate and the reflection go by."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.core import CriticPreference, Policy
+from draftcritic.settings._errors import Problem, SettingsError
+from draftcritic.settings._fields import allowed
+
+if TYPE_CHECKING:
+    from draftcritic.settings._model import Settings
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return the policy that `settings` describe.
+
+    Raises:
+        SettingsError: `gate` or `rules_source` cannot be imported, or is not what it must be.
+    """
+    problems: list[Problem] = []
+    gate = _resolve(settings, "gate", problems)
+    rules_source = _resolve(settings, "rules_source", problems)
+    if problems:
+        raise SettingsError(problems)
+    return Policy(
+        confidence_threshold=settings.confidence_threshold,
+        selective_gate=settings.selective_gate,
+        sensitive_tags=frozenset(settings.sensitive_tags),
+        preferences=tuple(
+            CriticPreference(item.priority, item.statement, item.sensitive_tags) for item in settings.preferences
+        ),
+        read_only_tools=frozenset(settings.read_only_tools),
+        trivial_ack_patterns=settings.trivial_ack_patterns,
+        gate=gate,
+        fabrication_mode=settings.fabrication,
+        fabrication_refuse_threshold=settings.fabrication_refuse_threshold,
+        identifier_keys=settings.identifier_keys,
+        rules=settings.rules,
+        rules_source=rules_source,
+        prompt_template=settings.prompt_template,
+        timeout=settings.timeout,
+        on_failure=settings.on_failure,
+        fail_closed_tags=frozenset(settings.fail_closed_tags),
+        default_revision=settings.default_revision,
+        default_refusal=settings.default_refusal,
+    )
+
+
+def _resolve(settings: Settings, name: str, problems: list[Problem]) -> Any:
+    """Return the object behind a setting; a class of rules sources is made into an object."""
+    given = getattr(settings, name)
+    if not isinstance(given, str):
+        return given
+    try:
+        found = _import(given)
+        if name == "gate" and not callable(found):
+            reason = "what it names cannot be called"
+        elif name == "rules_source" and not callable(getattr(found, "retrieve", None)):
+            reason = "what it names has no method retrieve(query, top_k)"
+        else:
+            return found() if name == "rules_source" and isinstance(found, type) else found
+    except Exception as error:
+        # Importing runs the user's code: whatever it raises means that there is no such object.
+        reason = f"cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    field = type(settings).model_fields[name]
+    problems.append(Problem(name, settings.origin(name), repr(given), reason, allowed(field)))
+    return None
+
+
+def _import(path: str) -> Any:
+    module, _, attributes = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for attribute in attributes.split("."):
+        found = getattr(found, attribute)
+    return found

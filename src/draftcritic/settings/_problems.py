@@ -1,0 +1,73 @@
+"""Turns what pydantic found, and what cannot work together, into problems a reader can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.settings._display import HIDDEN, is_secret_name, shown
+from draftcritic.settings._errors import Problem
+from draftcritic.settings._fields import allowed
+from draftcritic.settings._sources import DEFAULT_ORIGIN
+from draftcritic.settings._types import Preference
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+    from draftcritic.settings._model import Settings
+
+
+def problems_of(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> list[Problem]:
+    """Return every value that pydantic refused."""
+    return [_problem(detail, fields, origins) for detail in error.errors(include_url=False)]
+
+
+def _problem(detail: ErrorDetails, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> Problem:
+    place, kind = detail["loc"], detail["type"]
+    setting, value = str(place[0]), shown(detail["input"])
+    reason = detail["msg"].removeprefix("Value error, ")
+    if kind == "missing":
+        value, reason = shown(detail["input"]), "is missing"
+    elif kind == "extra_forbidden":
+        like = difflib.get_close_matches(str(place[-1]), Preference.model_fields, n=1)
+        reason = "is not known here" + (f"; did you mean {like[0]}?" if like else "")
+    if setting == "model_kwargs" and isinstance(detail["input"], str):
+        value = f"<{len(detail['input'])} characters>"
+    elif is_secret_name(str(place[-1])) and len(place) > 1:
+        value = HIDDEN
+    return Problem(_path(place), origins.get(setting, DEFAULT_ORIGIN), value, reason, allowed(fields[setting]))
+
+
+def _path(place: tuple[int | str, ...]) -> str:
+    first, *rest = place
+    return str(first) + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)
+
+
+def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem]:
+    """Yield the combinations that cannot work, as far as no `invalid` setting takes part in them."""
+    if not {"model", "model_kwargs"} & set(invalid) and settings.model_kwargs:
+        if settings.model is None:
+            yield _combination(settings, "model_kwargs", "needs a model to build; set `model` to provider:name")
+        elif not isinstance(settings.model, str):
+            reason = "does nothing beside a model object; set it on the object, or give `model` as provider:name"
+            yield _combination(settings, "model_kwargs", reason)
+    if not {"rules", "rules_source"} & set(invalid) and settings.rules and settings.rules_source is not None:
+        reason = "does nothing beside `rules_source`; drop one, or let the source return these rules"
+        yield _combination(settings, "rules", reason)
+    if not {"fail_closed_tags", "sensitive_tags", "preferences"} & set(invalid):
+        tags: set[str] = set(settings.sensitive_tags).union(*(p.sensitive_tags for p in settings.preferences))
+        lost = [tag for tag in settings.fail_closed_tags if tag not in tags]
+        if lost:
+            reason = (
+                f"no draft is ever tagged {', '.join(map(repr, lost))}; "
+                "add it to `sensitive_tags` or to a preference, or drop it here"
+            )
+            yield _combination(settings, "fail_closed_tags", reason)
+
+
+def _combination(settings: Settings, name: str, reason: str) -> Problem:
+    value: Any = getattr(settings, name)
+    return Problem(name, settings.origin(name), shown(value), reason)
