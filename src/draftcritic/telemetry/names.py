@@ -46,3 +46,79 @@ GEN_AI_CONVERSATION_ID: Final = "gen_ai.conversation.id"
 SESSION_ID: Final = "session.id"
 USER_ID: Final = "user.id"
 ERROR_TYPE: Final = "error.type"
+
+
+# The two moments of the critic's call, as events of the review span.
+EVENT_LLM_START: Final = "on_llm_start"
+EVENT_LLM_END: Final = "on_llm_end"
+FINISH_REASON: Final = "draftcritic.finish_reason"
+
+# The log event. Only these names of the GenAI conventions for evaluations are merged.
+EVENT_EVALUATION: Final = "gen_ai.evaluation.result"
+EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
+EVALUATION_VALUE: Final = "gen_ai.evaluation.score.value"
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+EVALUATOR: Final = "draftcritic"
+"""Value of `gen_ai.evaluation.name`."""
+
+# Content: only under the switch.
+CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The environment variable of the GenAI instrumentations that lets content out of the process."""
+CONTENT_DRAFT: Final = "draftcritic.content.draft"
+CONTENT_REVISION: Final = "draftcritic.content.revised_draft"
+CONTENT_REFUSAL: Final = "draftcritic.content.refusal_message"
+CONTENT_PREFERENCES: Final = "draftcritic.content.matched_preferences"
+CONTENT_FABRICATIONS: Final = "draftcritic.content.fabrications"
+
+# Labels that are no attribute of the review span.
+DIRECTION: Final = "draftcritic.direction"
+KIND: Final = "draftcritic.kind"
+REASON: Final = "draftcritic.reason"
+DIRECTION_INPUT: Final = "input"
+DIRECTION_OUTPUT: Final = "output"
+DIRECTIONS: Final = (DIRECTION_INPUT, DIRECTION_OUTPUT)
+DROP_ERROR: Final = "error"
+DROP_REASONS: Final = ("queue_full", "shutdown", DROP_ERROR)
+KIND_OTHER: Final = "other"
+"""Label of a fabrication kind that is none of the detector's."""
+
+METRIC_REVIEWS: Final = "draftcritic.reviews"
+METRIC_GATE_DECISIONS: Final = "draftcritic.gate.decisions"
+METRIC_REVIEW_DURATION: Final = "draftcritic.review.duration"
+METRIC_CONFIDENCE: Final = "draftcritic.confidence"
+METRIC_TOKENS: Final = "draftcritic.tokens"
+METRIC_COST: Final = "draftcritic.cost"
+METRIC_FABRICATIONS: Final = "draftcritic.fabrications"
+METRIC_FAILURES: Final = "draftcritic.failures"
+METRIC_QUEUE_DEPTH: Final = "draftcritic.queue.depth"
+METRIC_DROPPED: Final = "draftcritic.dropped"
+
+UNIT_REVIEW: Final = "{review}"
+UNIT_DECISION: Final = "{decision}"
+UNIT_SECOND: Final = "s"
+UNIT_ONE: Final = "1"
+UNIT_TOKEN: Final = "{token}"  # noqa: S105 - a unit, no secret
+UNIT_USD: Final = "USD"
+UNIT_FINDING: Final = "{finding}"
+UNIT_FAILURE: Final = "{failure}"
+UNIT_DRAFT: Final = "{draft}"
+
+DURATION_BUCKETS: Final = tuple(round(0.01 * 2**step, 2) for step in range(14))
+"""Seconds, 0.01 to 81.92, each twice the one before: what the GenAI conventions advise for model calls."""
+CONFIDENCE_BUCKETS: Final = tuple(round(0.05 * step, 2) for step in range(1, 21))
+"""0.05 to 1.0 in steps of 0.05; a bound belongs to the bucket below it."""
+
+LABELS: Final[dict[str, tuple[str, ...]]] = {
+    METRIC_REVIEWS: (VERDICT, VERDICT_SOURCE, GATE_REASON, ACTION, SKU),
+    METRIC_GATE_DECISIONS: (GATE_DECISION, GATE_REASON),
+    METRIC_REVIEW_DURATION: (VERDICT, SKU, ERROR_TYPE),
+    METRIC_CONFIDENCE: (GATE_DECISION,),
+    METRIC_TOKENS: (SKU, DIRECTION),
+    METRIC_COST: (SKU,),
+    METRIC_FABRICATIONS: (KIND, ACTION),
+    METRIC_FAILURES: (FAILURE,),
+    METRIC_QUEUE_DEPTH: (),
+    METRIC_DROPPED: (REASON,),
+}
+"""The labels of each metric."""

@@ -1,0 +1,269 @@
+"""The instruments: what is counted of every review, whether it is traced or not."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from draftcritic.core import Action, Failure, GateDecision, GateReason, Mode, Review, Verdict, VerdictSource
+from draftcritic.telemetry import names
+from draftcritic.telemetry._content import amount_of, count_of
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import Counter, Meter
+
+FIRED_REASONS = (
+    GateReason.SENSITIVE_TAG,
+    GateReason.FABRICATION,
+    GateReason.TOOL_ACTION,
+    GateReason.INTENT_ACTION,
+    GateReason.INTENT_AMBIGUOUS,
+    GateReason.CLAIMS,
+    GateReason.LOW_CONFIDENCE,
+    GateReason.NOT_TRIVIAL,
+    GateReason.CUSTOM_GATE,
+    GateReason.GATE_ERROR,
+)
+SKIPPED_REASONS = (GateReason.CONFIDENT, GateReason.TRIVIAL_ACK, GateReason.CUSTOM_GATE)
+NOT_EVALUATED_REASONS = (
+    GateReason.DISABLED,
+    GateReason.SAMPLED_OUT,
+    GateReason.BUDGET,
+    GateReason.CIRCUIT_OPEN,
+    GateReason.QUEUE_FULL,
+    GateReason.NOT_A_DRAFT,
+    GateReason.ABANDONED,
+    GateReason.NESTED,
+)
+_FORCED_REASONS = (GateReason.SENSITIVE_TAG, GateReason.FABRICATION)
+"""The reasons that can stand before or at a fabrication finding."""
+_ENFORCED = {
+    Verdict.APPROVE: Action.PASSED,
+    Verdict.REVISE: Action.REPLACED,
+    Verdict.REFUSE: Action.BLOCKED,
+}
+
+Series = tuple[Verdict, VerdictSource, GateReason, Action]
+
+
+class Metrics:
+    """Records reviews on a meter. Labels come from closed sets; SKUs are bounded.
+
+    Args:
+        meter: where the instruments are created.
+        bound: brings a SKU into a bounded set.
+        kinds: the fabrication kinds that are labels of their own.
+        mode: the mode of the reviews, for the series that exist before the first of them.
+    """
+
+    def __init__(
+        self, meter: Meter, bound: Callable[[str], str], kinds: Collection[str], mode: Mode = Mode.OBSERVE
+    ) -> None:
+        self._bound = bound
+        self._kinds = frozenset(kinds)
+        self._mode = mode
+        self._depth = _Depth()
+        self._skus: set[str] = set()
+        self._create(meter)
+
+    def _create(self, meter: Meter) -> None:
+        def counter(name: str, unit: str) -> Counter:
+            return meter.create_counter(name, unit, DESCRIPTIONS[name])
+
+        self._reviews = counter(names.METRIC_REVIEWS, names.UNIT_REVIEW)
+        self._decisions = counter(names.METRIC_GATE_DECISIONS, names.UNIT_DECISION)
+        self._tokens = counter(names.METRIC_TOKENS, names.UNIT_TOKEN)
+        self._cost = counter(names.METRIC_COST, names.UNIT_USD)
+        self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
+        self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
+        self._dropped = counter(names.METRIC_DROPPED, names.UNIT_DRAFT)
+        self._queue = meter.create_gauge(
+            names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, DESCRIPTIONS[names.METRIC_QUEUE_DEPTH]
+        )
+        self._duration = meter.create_histogram(
+            names.METRIC_REVIEW_DURATION,
+            names.UNIT_SECOND,
+            DESCRIPTIONS[names.METRIC_REVIEW_DURATION],
+            explicit_bucket_boundaries_advisory=names.DURATION_BUCKETS,
+        )
+        self._confidence = meter.create_histogram(
+            names.METRIC_CONFIDENCE,
+            names.UNIT_ONE,
+            DESCRIPTIONS[names.METRIC_CONFIDENCE],
+            explicit_bucket_boundaries_advisory=names.CONFIDENCE_BUCKETS,
+        )
+
+    def start_at_zero(self) -> None:
+        """Let every series of a closed set exist: a rate is blind to the first count of a series that is new."""
+        skus = {names.SKU_UNKNOWN, *self._skus}
+        self._skus.clear()
+        for sku in skus:
+            self.expect_sku(sku)
+        for series in _unasked_series(self._mode):
+            self._reviews.add(0, _labels(series, names.SKU_UNKNOWN))
+        for decision, reasons in (
+            (GateDecision.FIRED, FIRED_REASONS),
+            (GateDecision.SKIPPED, SKIPPED_REASONS),
+            (GateDecision.NOT_EVALUATED, NOT_EVALUATED_REASONS),
+        ):
+            for reason in reasons:
+                self._decisions.add(0, _decision_labels(decision, reason))
+        for failure in Failure:
+            self._failures.add(0, {names.FAILURE: failure.value})
+        for drop in names.DROP_REASONS:
+            self._dropped.add(0, {names.REASON: drop})
+        self._queue.set(self._depth.changed(0))
+
+    def expect_sku(self, sku: str) -> None:
+        """Let the series of a critic's model exist before its first verdict."""
+        label = self._sku(sku)
+        if label not in self._skus:
+            self._skus.add(label)
+            for series in _asked_series(self._mode):
+                self._reviews.add(0, _labels(series, label))
+
+    def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
+        """Count what the gate did with a draft."""
+        self._decisions.add(1, _decision_labels(decision, reason), context)
+
+    def reviewed(self, review: Review, context: Context) -> None:
+        """Record a finished review.
+
+        Args:
+            review: the review.
+            context: holds the review's span, for exemplars.
+        """
+        assessment = review.assessment
+        self.decided(assessment.decision, assessment.reason, context)
+        if review.verdict is not None and review.source is not None:
+            series = (review.verdict, review.source, assessment.reason, review.action)
+            self._verdict(review, series, context)
+        confidence = amount_of(assessment.confidence)
+        if confidence is not None:
+            labels = {names.GATE_DECISION: assessment.decision.value}
+            self._confidence.record(confidence, labels, context)
+        if review.call is not None:
+            self._usage(review, context)
+        for finding in assessment.findings or ():
+            kind = str(finding.kind) if finding.kind in self._kinds else names.KIND_OTHER
+            self._fabrications.add(1, {names.KIND: kind, names.ACTION: review.action.value}, context)
+        if review.failure is not None:
+            self._failures.add(1, {names.FAILURE: review.failure.value}, context)
+
+    def dropped(self, reason: str) -> None:
+        """Count a draft that was lost before its review."""
+        known = reason if reason in names.DROP_REASONS else names.DROP_ERROR
+        self._dropped.add(1, {names.REASON: known})
+
+    def queue_depth(self, change: int) -> None:
+        """Record that the background queue has grown or shrunk."""
+        self._queue.set(self._depth.changed(change))
+
+    def _verdict(self, review: Review, series: Series, context: Context) -> None:
+        sku = self._sku(review.call.sku if review.call is not None else None)
+        self._reviews.add(1, _labels(series, sku), context)
+        duration = amount_of(review.duration_s)
+        if duration is not None:
+            labels = {names.VERDICT: series[0].value, names.SKU: sku}
+            if review.failure is not None:
+                # The exception's name stands on the span: here only a closed set may.
+                labels[names.ERROR_TYPE] = review.failure.value
+            self._duration.record(duration, labels, context)
+
+    def _usage(self, review: Review, context: Context) -> None:
+        call = review.call
+        if call is None:
+            return
+        sku = self._sku(call.sku)
+        for direction, tokens in (
+            (names.DIRECTION_INPUT, count_of(call.usage.input_tokens)),
+            (names.DIRECTION_OUTPUT, count_of(call.usage.output_tokens)),
+        ):
+            if tokens is not None:
+                self._tokens.add(tokens, {names.SKU: sku, names.DIRECTION: direction}, context)
+        cost = amount_of(call.usage.cost_usd)
+        if cost is not None:
+            self._cost.add(cost, {names.SKU: sku}, context)
+
+    def _sku(self, sku: str | None) -> str:
+        return self._bound(sku) if sku else names.SKU_UNKNOWN
+
+
+class _Depth:
+    """The length of the queue in this process: a forked child starts with an empty queue of its own."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        # The lock is made anew too: in the parent another thread may have held it.
+        self._lock = threading.Lock()
+        self._value = 0
+        self._pid = os.getpid()
+
+    def changed(self, change: int) -> int:
+        if self._pid != os.getpid():
+            self._start()
+        with self._lock:
+            self._value = max(0, self._value + change)
+            return self._value
+
+
+def _labels(series: Series, sku: str) -> dict[str, str]:
+    verdict, source, reason, action = series
+    return {
+        names.VERDICT: verdict.value,
+        names.VERDICT_SOURCE: source.value,
+        names.GATE_REASON: reason.value,
+        names.ACTION: action.value,
+        names.SKU: sku,
+    }
+
+
+def _decision_labels(decision: GateDecision, reason: GateReason) -> dict[str, str]:
+    return {names.GATE_DECISION: decision.value, names.GATE_REASON: reason.value}
+
+
+def _action(mode: Mode, verdict: Verdict) -> Action:
+    return _ENFORCED[verdict] if mode is Mode.ENFORCE else Action.RECORDED
+
+
+def _unasked_series(mode: Mode) -> Iterator[Series]:
+    """The series of reviews that end without a model call."""
+    approve = _action(mode, Verdict.APPROVE)
+    for reason in SKIPPED_REASONS:
+        yield Verdict.APPROVE, VerdictSource.GATE, reason, approve
+    for verdict in (Verdict.REVISE, Verdict.REFUSE):
+        for reason in _FORCED_REASONS:
+            yield verdict, VerdictSource.FABRICATION, reason, _action(mode, verdict)
+    if mode is Mode.GATE:
+        for reason in FIRED_REASONS:
+            yield Verdict.APPROVE, VerdictSource.GATE, reason, approve
+
+
+def _asked_series(mode: Mode) -> Iterator[Series]:
+    """The series of reviews whose model is asked."""
+    if mode is Mode.GATE:
+        return
+    for reason in FIRED_REASONS:
+        for verdict in Verdict:
+            yield verdict, VerdictSource.REFLECTION, reason, _action(mode, verdict)
+        yield Verdict.APPROVE, VerdictSource.FAILURE, reason, Action.FAILED_OPEN
+        yield Verdict.REFUSE, VerdictSource.FAILURE, reason, Action.FAILED_CLOSED
+
+
+DESCRIPTIONS: dict[str, str] = {
+    names.METRIC_REVIEWS: "Reviews that ended with a verdict.",
+    names.METRIC_GATE_DECISIONS: "Drafts by what the gate did with them, not evaluated ones included.",
+    names.METRIC_REVIEW_DURATION: "Time from the start of a review to its end.",
+    names.METRIC_CONFIDENCE: "Confidence in the draft, as the gate computed it.",
+    names.METRIC_TOKENS: "Tokens of the critic's own model calls, as far as the provider reports them.",
+    names.METRIC_COST: "Cost of the critic's own model calls by the published price of the SKU.",
+    names.METRIC_FABRICATIONS: "Findings of the fabrication check.",
+    names.METRIC_FAILURES: "Reviews in which the critic itself failed.",
+    names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
+    names.METRIC_DROPPED: "Drafts that were lost before their review.",
+}

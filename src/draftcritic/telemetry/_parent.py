@@ -1,0 +1,107 @@
+"""Finds where a draft stands in its trace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from opentelemetry import context as context_api
+from opentelemetry import trace
+from opentelemetry.trace import Span
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+_OPENINFERENCE = "openinference.instrumentation.langchain"
+_MODEL_OPERATIONS = frozenset({"chat", "text_completion", "generate_content"})
+"""Values of `gen_ai.operation.name` on the span of a model call."""
+_MODEL_RUNS = frozenset({"chat_model", "llm"})
+"""LangChain's run types of a model call."""
+_SUPPRESSED_KEYS = (
+    # The API has no public name for the first; the second is its older spelling.
+    getattr(context_api, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation"),
+    "suppress_instrumentation",
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a draft was written.
+
+    Attributes:
+        context: the parent of the review.
+        evaluated: the context of the model call that wrote the draft, when its span is known.
+        suppressed: the application does not want spans from here.
+    """
+
+    context: Context
+    evaluated: Context | None = None
+    suppressed: bool = False
+
+
+def capture_origin(run_id: Any = None) -> Origin:
+    """Return where the current code stands.
+
+    The current span is the parent. OpenInference never makes its spans current, so without a current span its open
+    span of the run is taken.
+
+    Args:
+        run_id: the id of the LangChain run that is open here, when known.
+    """
+    context = context_api.get_current()
+    current = trace.get_current_span(context)
+    run_span, is_model_run = _open_run_span(run_id)
+    if run_span is not None and not current.get_span_context().is_valid:
+        context = trace.set_span_in_context(run_span, context)
+    evaluated = None
+    if run_span is not None and is_model_run:
+        evaluated = trace.set_span_in_context(run_span, context)
+    elif _is_model_call(current):
+        evaluated = context
+    suppressed = any(context_api.get_value(key, context) for key in _SUPPRESSED_KEYS)
+    return Origin(context, evaluated, suppressed)
+
+
+def _is_model_call(span: Span) -> bool:
+    # The API cannot read attributes back; spans of an SDK can.
+    attributes = getattr(span, "attributes", None)
+    if not isinstance(attributes, Mapping):
+        return False
+    return attributes.get("gen_ai.operation.name") in _MODEL_OPERATIONS or "llm.request.type" in attributes
+
+
+def _open_run_span(run_id: Any) -> tuple[Span | None, bool]:
+    """Return OpenInference's open span of the run, and whether the run is a model call."""
+    tracer = _openinference_tracer()
+    uuid = _uuid(run_id)
+    if tracer is None or uuid is None:
+        return None, False
+    span = tracer.get_span(uuid)
+    if not isinstance(span, Span) or not span.get_span_context().is_valid:
+        return None, False
+    run = tracer.run_map.get(str(uuid))
+    return span, getattr(run, "run_type", None) in _MODEL_RUNS
+
+
+def _openinference_tracer() -> Any:
+    """Return the tracer of OpenInference's LangChain instrumentation while it is instrumented.
+
+    Its public `get_span` prints when it is not, so the tracer is looked at first. It is never imported from here.
+    """
+    module = sys.modules.get(_OPENINFERENCE)
+    instrumentor = getattr(getattr(module, "LangChainInstrumentor", None), "_instance", None)
+    return getattr(instrumentor, "_tracer", None)
+
+
+def _uuid(run_id: Any) -> UUID | None:
+    if isinstance(run_id, UUID):
+        return run_id
+    if isinstance(run_id, str):
+        try:
+            return UUID(run_id)
+        except ValueError:
+            return None
+    return None

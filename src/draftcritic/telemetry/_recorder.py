@@ -1,0 +1,198 @@
+"""Writes reviews down over the OpenTelemetry API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import _logs, metrics, trace
+from opentelemetry.trace import SpanKind, Status, StatusCode
+
+from draftcritic.core import GateDecision, GateReason, Mode, ModelCall, Review, SkuBound, Turn, normalise_sku
+from draftcritic.core.fabrication import KINDS
+from draftcritic.telemetry import names
+from draftcritic.telemetry._boundary import Boundary
+from draftcritic.telemetry._content import Capture, capture_from_environment
+from draftcritic.telemetry._evaluation import emit_evaluation
+from draftcritic.telemetry._internal import Surroundings, stamp_spans_of
+from draftcritic.telemetry._metrics import Metrics
+from draftcritic.telemetry._parent import Origin, capture_origin
+from draftcritic.telemetry._span import (
+    call_end_attributes,
+    call_start_attributes,
+    error_type,
+    review_attributes,
+)
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
+
+
+class TelemetryRecorder:
+    """The observer that turns reviews into spans, a log event and metrics. No method raises.
+
+    A provider that is not given is the global one, also when the application sets it later.
+
+    Args:
+        tracer_provider: gets the review spans.
+        meter_provider: gets the metrics.
+        logger_provider: gets the evaluation events.
+        mode: the mode of the reviews, for the metric series that exist from the start.
+        critic_sku: the SKU of the critic's model when it is known from the start, for the same reason.
+        threshold: the confidence threshold of reviews that do not tell their own.
+        capture: where content may go; by default what the environment variable
+            `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says.
+    """
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        logger_provider: LoggerProvider | None = None,
+        *,
+        mode: Mode = Mode.OBSERVE,
+        critic_sku: str | None = None,
+        threshold: float | None = None,
+        capture: Capture | None = None,
+    ) -> None:
+        self.boundary = Boundary()
+        self.content = capture_from_environment() if capture is None else capture
+        self.threshold = threshold
+        self._tracer_provider = tracer_provider
+        self._meter_provider = meter_provider
+        self._zeroed: MeterProvider | None = None
+        release = _version()
+        self.tracer = trace.get_tracer(names.SCOPE, release, tracer_provider)
+        self.logger = _logs.get_logger(names.SCOPE, release or "", logger_provider)
+        meter = metrics.get_meter(names.SCOPE, release or "", meter_provider)
+        self.metrics = Metrics(meter, SkuBound(), KINDS, mode)
+        with self.boundary.around("start"):
+            if critic_sku:
+                self.metrics.expect_sku(critic_sku)
+            self._meet_providers()
+
+    def capture(self, run_id: Any = None) -> Origin | None:
+        """Return where the current code stands in its trace.
+
+        Args:
+            run_id: the id of the LangChain run that is open here, when known.
+        """
+        with self.boundary.around("capture"):
+            return capture_origin(run_id)
+        return None
+
+    def begin(self, turn: Turn, origin: Any) -> TelemetryRecord:
+        """Open the span of one review under `origin`; it is current only around the critic's call."""
+        span: Span = trace.INVALID_SPAN
+        if not isinstance(origin, Origin):
+            origin = self.capture() or Origin(trace.set_span_in_context(span))
+        context: Context = origin.context
+        with self.boundary.around("providers"):
+            self._meet_providers()
+        with self.boundary.around("begin"):
+            if not origin.suppressed:
+                span = self.tracer.start_span(names.SPAN_REVIEW, context, SpanKind.INTERNAL)
+                context = trace.set_span_in_context(span, context)
+        return TelemetryRecord(self, turn, span, context, origin)
+
+    def dropped(self, reason: str) -> None:
+        """Count a draft that was lost before its review: `queue_full`, `shutdown` or `error`."""
+        with self.boundary.around("dropped"):
+            self.metrics.dropped(reason)
+
+    def nested(self) -> None:
+        """Count a call that was left alone because it is the critic's own."""
+        with self.boundary.around("nested"):
+            self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.NESTED)
+
+    def queue_depth(self, change: int) -> None:
+        """Record that the background queue has grown (positive) or shrunk (negative)."""
+        with self.boundary.around("queue_depth"):
+            self.metrics.queue_depth(change)
+
+    def _meet_providers(self) -> None:
+        """Greet providers that were not there before: what was recorded earlier went nowhere."""
+        meter_provider = self._meter_provider or metrics.get_meter_provider()
+        if meter_provider is not self._zeroed:
+            self._zeroed = meter_provider
+            self.metrics.start_at_zero()
+        stamp_spans_of(self._tracer_provider or trace.get_tracer_provider())
+
+
+class TelemetryRecord:
+    """Follows one review. No method raises."""
+
+    def __init__(self, recorder: TelemetryRecorder, turn: Turn, span: Span, context: Context, origin: Origin) -> None:
+        self._recorder = recorder
+        self._around = recorder.boundary.around
+        self._turn = turn
+        self._span = span
+        self._context = context
+        self._origin = origin
+        self._finished = False
+
+    def calling(self) -> Surroundings:
+        """Return the block for the model call: what is traced inside hangs under the review and is marked."""
+        return Surroundings(self._context)
+
+    def call_started(self, model: str, sku: str, run_id: str) -> None:
+        """Write the event `on_llm_start`."""
+        with self._around("call_started"):
+            self._recorder.metrics.expect_sku(sku)
+            if self._span.is_recording():
+                self._span.add_event(names.EVENT_LLM_START, call_start_attributes(model, sku, run_id))
+
+    def call_ended(self, call: ModelCall, run_id: str) -> None:  # noqa: ARG002  # the port gives it
+        """Write the event `on_llm_end`."""
+        with self._around("call_ended"):
+            if self._span.is_recording():
+                self._span.add_event(names.EVENT_LLM_END, call_end_attributes(call))
+
+    def finish(self, review: Review) -> None:
+        """End the span, then record the metrics and the evaluation; a second call does nothing."""
+        if self._finished:
+            return
+        self._finished = True
+        with self._around("span"), self._ending():
+            if self._span.is_recording():
+                self._write(review)
+        with self._around("metrics"):
+            self._recorder.metrics.reviewed(review, self._context)
+        if review.verdict is not None and not self._origin.suppressed:
+            with self._around("evaluation"):
+                emit_evaluation(
+                    self._recorder.logger,
+                    review,
+                    self._origin.evaluated or self._context,
+                    with_content=self._recorder.content.on_event,
+                )
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._span.end()
+
+    def _write(self, review: Review) -> None:
+        attributes = review_attributes(
+            review,
+            normalise_sku(self._turn.draft_model),
+            threshold=self._recorder.threshold,
+            with_content=self._recorder.content.on_span,
+        )
+        self._span.set_attributes(attributes)
+        if error_type(review) is not None:
+            self._span.set_status(Status(StatusCode.ERROR))
+
+
+def _version() -> str | None:
+    try:
+        return version("draftcritic")
+    except PackageNotFoundError:
+        return None
