@@ -15,19 +15,13 @@ import pytest
 from draftcritic.demo._scripted_model import ScriptedModel
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "support_agent"
-TURNS = [
-    turn
-    for visit in json.loads((EXAMPLE / "conversation.json").read_text("utf-8"))
-    for turn in visit["turns"]
-]
+TURNS = [turn for visit in json.loads((EXAMPLE / "conversation.json").read_text("utf-8")) for turn in visit["turns"]]
 
 pytestmark = pytest.mark.e2e
 
 
 def run_agent(base_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DRAFTCRITIC_"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DRAFTCRITIC_"))}
     kept.pop("PYTHONPATH", None)
     return subprocess.run(
         [sys.executable, str(EXAMPLE / "agent.py"), *arguments],
@@ -50,9 +44,7 @@ def test_the_conversation_as_written() -> None:
         done = run_agent(server.base_url)
         requests = server.requests()
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"^\[\d+\] customer: (.*)$", done.stdout, re.MULTILINE) == [
-        turn["say"] for turn in TURNS
-    ]
+    assert re.findall(r"^\[\d+\] customer: (.*)$", done.stdout, re.MULTILINE) == [turn["say"] for turn in TURNS]
     answers = re.findall(r"^\[\d+\] agent \((\w+)\): (.+)$", done.stdout, re.MULTILINE)
     assert [how for how, _ in answers] == [turn["how"] for turn in TURNS]
     texts = [text for _, text in answers]

@@ -29,9 +29,7 @@ TURNS = 16
 
 
 def environment(**extra: str) -> dict[str, str]:
-    clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DRAFTCRITIC_"))
-    }
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DRAFTCRITIC_"))}
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         clean.pop(name, None)
     return {**clean, "PYTHONIOENCODING": "utf-8", **extra}
@@ -88,16 +86,7 @@ def test_every_turn_is_one_tree_that_holds_its_review(demo: tuple[Any, list[Trac
     for trace in found:
         assert len(trace.roots) == 1, [root.span.name for root in trace.roots]
         assert trace.roots[0].span.name == "invoke_agent support"
-        assert (
-            len(
-                [
-                    r
-                    for r in trace.reviews
-                    if r.span.attributes["draftcritic.gate.decision"] != "not_evaluated"
-                ]
-            )
-            == 1
-        )
+        assert len([r for r in trace.reviews if r.span.attributes["draftcritic.gate.decision"] != "not_evaluated"]) == 1
 
 
 def test_the_critics_call_is_a_child_of_the_review(demo: tuple[Any, list[Trace]]) -> None:
@@ -126,9 +115,7 @@ def test_verdicts_and_gate_reasons(demo: tuple[Any, list[Trace]]) -> None:
     assert Counter(verdicts) == {"approve": 11, "revise": 3, "refuse": 2}
     assert [number for number, verdict in enumerate(verdicts, 1) if verdict == "revise"] == [3, 4, 6]
     assert [number for number, verdict in enumerate(verdicts, 1) if verdict == "refuse"] == [11, 16]
-    reasons = {
-        number: review.attributes["draftcritic.gate.reason"] for number, review in enumerate(reviews, 1)
-    }
+    reasons = {number: review.attributes["draftcritic.gate.reason"] for number, review in enumerate(reviews, 1)}
     assert [number for number, reason in reasons.items() if reason == "trivial_ack"] == [2, 8, 10]
     assert (reasons[3], reasons[5], reasons[11]) == ("fabrication", "tool_action", "sensitive_tag")
     assert set(reasons.values()) == {

@@ -123,9 +123,7 @@ def test_events_arrive_and_plain_log_records_do_not_count(receiver: OtlpReceiver
     logger.emit(LogRecord(timestamp=1, body="something else"))
     provider.shutdown()
 
-    assert [(event.name, event.attributes) for event in receiver.events] == [
-        ("gen_ai.evaluation.result", {"n": 1})
-    ]
+    assert [(event.name, event.attributes) for event in receiver.events] == [("gen_ai.evaluation.result", {"n": 1})]
 
 
 def test_saved_lines_follow_the_json_mapping_of_otlp(tmp_path: Path) -> None:
@@ -163,9 +161,7 @@ def test_saved_lines_follow_the_json_mapping_of_otlp(tmp_path: Path) -> None:
     ],
     ids=["empty", "gzip", "garbage", "no-gzip", "cut-gzip", "brotli", "json", "too-long", "unknown-path"],
 )
-def test_answers(
-    receiver: OtlpReceiver, path: str, body: bytes, headers: dict[str, str], status: int
-) -> None:
+def test_answers(receiver: OtlpReceiver, path: str, body: bytes, headers: dict[str, str], status: int) -> None:
     assert post(receiver, path, body, **headers)[0] == status
     # A refusal leaves the receiver in order.
     code, answer = post(receiver, "/v1/traces", ExportTraceServiceRequest().SerializeToString())

@@ -37,9 +37,7 @@ def model(server: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> ChatOpenAI:
 
 
 def chat(server: ScriptedModel, name: str) -> ChatOpenAI:
-    return ChatOpenAI(
-        model=name, base_url=server.base_url, api_key="x", stream_usage=True, max_retries=0, timeout=10
-    )
+    return ChatOpenAI(model=name, base_url=server.base_url, api_key="x", stream_usage=True, max_retries=0, timeout=10)
 
 
 def test_invoke_answers_with_usage(model: ChatOpenAI) -> None:
@@ -84,14 +82,10 @@ async def test_async(server: ScriptedModel, model: ChatOpenAI) -> None:
     assert "".join([str(c.content) async for c in model.astream("Danke dir!")]) == "Gern geschehen!"
 
 
-def test_the_critic_is_matched_by_the_draft_within_its_prompt(
-    server: ScriptedModel, model: ChatOpenAI
-) -> None:
+def test_the_critic_is_matched_by_the_draft_within_its_prompt(server: ScriptedModel, model: ChatOpenAI) -> None:
     critic = chat(server, CRITIC_MODEL)
     verdicts = {
-        draft: json.loads(str(critic.invoke([("system", "Judge."), ("user", f"<d>{draft}</d>")]).content))[
-            "verdict"
-        ]
+        draft: json.loads(str(critic.invoke([("system", "Judge."), ("user", f"<d>{draft}</d>")]).content))["verdict"]
         for draft in (
             "Here is a voucher for free shoes: FREESHOES100.",
             "I've refunded 18.50 EUR to your card.",

@@ -49,17 +49,11 @@ def send_turns(receiver: OtlpReceiver) -> None:
     )
     tracer = provider.get_tracer("test")
     with tracer.start_as_current_span("invoke_agent support") as turn:
-        tracer.start_span(
-            "chat gpt-4o-mini", attributes={**CHAT, "gen_ai.request.model": "gpt-4o-mini"}
-        ).end()
+        tracer.start_span("chat gpt-4o-mini", attributes={**CHAT, "gen_ai.request.model": "gpt-4o-mini"}).end()
     # A background review begins when its parent has already ended.
-    review = tracer.start_span(
-        "draftcritic.review", context=trace.set_span_in_context(turn), attributes=REVIEW
-    )
+    review = tracer.start_span("draftcritic.review", context=trace.set_span_in_context(turn), attributes=REVIEW)
     with trace.use_span(review, end_on_exit=True):
-        tracer.start_span(
-            "chat gpt-4.1-nano", attributes={**CHAT, "gen_ai.request.model": "gpt-4.1-nano"}
-        ).end()
+        tracer.start_span("chat gpt-4.1-nano", attributes={**CHAT, "gen_ai.request.model": "gpt-4.1-nano"}).end()
     with tracer.start_as_current_span("invoke_agent support"):
         failed = {"draftcritic.failure": "timeout", "error.type": "TimeoutError"}
         broken = tracer.start_span("draftcritic.review", attributes={**REVIEW, **failed})
@@ -75,6 +69,7 @@ def send_metrics(receiver: OtlpReceiver) -> None:
     reviews = meter.create_counter("draftcritic.reviews")
     for verdict, count in (("approve", 3), ("revise", 0), ("refuse", 1)):
         reviews.add(count, {"draftcritic.verdict": verdict})
+    reviews.add(7, {"draftcritic.gate.reason": "not_a_draft"})
     gate = {"draftcritic.gate.decision": "fired", "draftcritic.gate.reason": "sensitive_tag"}
     meter.create_counter("draftcritic.gate.decisions").add(4, gate)
     tokens = meter.create_counter("draftcritic.tokens")

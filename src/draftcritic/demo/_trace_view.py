@@ -101,13 +101,14 @@ def _describe_review(label: Text, span: Span) -> None:
 
 
 def _verdicts(points: Iterable[Point]) -> Table:
-    counts = totals(points, "draftcritic.reviews", "verdict")
+    by_verdict = totals(points, "draftcritic.reviews", "verdict").items()
+    # What was never evaluated has no verdict, and is no part of the rate.
+    counts = {verdict: count for (verdict,), count in by_verdict if verdict}
     total = sum(counts.values())
     table = _table("Verdicts", "verdict", "reviews", "share")
-    for (verdict,), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if verdict:
-            share = f"{count / total:.0%}" if total else "-"
-            table.add_row(Text(verdict, style=_STYLES.get(verdict, "")), f"{count:.0f}", share)
+    for verdict, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        share = f"{count / total:.0%}" if total else "-"
+        table.add_row(Text(verdict, style=_STYLES.get(verdict, "")), f"{count:.0f}", share)
     return table
 
 
