@@ -30,7 +30,9 @@ class Problem:
     def __str__(self) -> str:
         value = "" if self.value is None else f" = {self.value}"
         allowed = f" (allowed: {self.allowed})" if self.allowed else ""
-        return f"{self.setting}{value}, from {self.origin}: {self.reason}{allowed}"
+        line = f"{self.setting}{value}, from {self.origin}: {self.reason}{allowed}"
+        # Names and paths are given from outside: a line break in one must not start a new line of a log.
+        return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 class SettingsError(ValueError):

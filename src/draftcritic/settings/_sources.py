@@ -73,7 +73,7 @@ class Reading:
 
     def refuse_unknown(self, name: str, origin: str, value: Any, known: str = "{name}") -> None:
         """Note a name that is no setting; `known` is how this source spells one."""
-        like = difflib.get_close_matches(name.lower().replace("-", "_"), self.names, n=1)
+        like = difflib.get_close_matches(name.lower().replace("-", "_"), self.names, n=1, cutoff=0.7)
         hint = f"; did you mean {known.format(name=like[0], NAME=like[0].upper())}?" if like else ""
         self.refuse(name, origin, HIDDEN if is_secret_name(name) else value, f"is no setting{hint}")
 

@@ -1,0 +1,76 @@
+"""Parses the command line and hands over to one command."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from draftcritic.cli import _demo, _schema, _settings
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_EPILOG = """
+exit codes: 0 it worked; 1 it ran and did not succeed; 2 the command line or a setting is wrong,
+or something that the command needs is not installed; 130 interrupted
+"""
+
+
+class _Command(Protocol):
+    def add_parser(self, subparsers: Subparsers) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+_COMMANDS: dict[str, _Command] = {"demo": _demo, "settings": _settings, "schema": _schema}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the command line without the program's name; by default the process's own.
+
+    Returns:
+        The exit code: 0 when it worked, 1 when it ran and did not succeed, 2 when the command line or a setting is
+        wrong or something is not installed, 130 when it was interrupted.
+    """
+    args = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # Values may hold what the terminal's encoding has no sign for; that must not end the command.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _COMMANDS[args.command].run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as `head`, has enough. Python would complain again at exit about what is still buffered.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="draftcritic",
+        description="Reviews every draft answer of a LangChain or LangGraph agent.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS.values():
+        command.add_parser(subparsers)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("draftcritic")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
