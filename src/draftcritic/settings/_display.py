@@ -24,7 +24,8 @@ _SECRET_TEXT = re.compile(
     r"(?P<url>(?<=://)[^/\s@]+(?=@))"
     r"|(?P<query>(?<=[?&])[^=&\s]*(?:key|token|secret|sig|auth|passw)[^=&\s]*=[^&\s]+)"
     r"|(?i:\bbearer\s+)\S+"
-    r"|\b(?:sk|pk|rk|xox[abps]|gh[pousr]|glpat|hf|AKIA|ASIA|AIza|eyJ)[-_]?[A-Za-z0-9_\-.]{12,}",
+    r"|\b(?:sk|pk|rk|hf|xox[abps]|gh[pousr]|glpat)[-_](?=[\w\-.]*\d)[\w\-.]{12,}"
+    r"|\b(?:AKIA|ASIA|AIza|eyJ)[\w\-.]{12,}",
 )
 
 

@@ -54,7 +54,7 @@ class Settings(BaseSettings):
 
     mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate", default=Mode.OBSERVE)
     background: bool = setting(
-        "Review in background threads in mode `observe`; no draft waits for its review.", "true, false", default=True
+        "Review in background threads: no draft waits for its review.", "true, false", default=True
     )
     model: types.ModelChoice = setting(
         "The critic's model; without it the model that wrote the draft, without its tools.",
