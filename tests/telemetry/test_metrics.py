@@ -1,0 +1,335 @@
+"""The metrics: names, units, labels, buckets, and the series that exist before the first review."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from support.telemetry import CALL, FIRED, Harness, failed, finding, labels, not_evaluated, review, skipped
+
+from draftcritic.core import (
+    Action,
+    Assessment,
+    Failed,
+    Failure,
+    GateDecision,
+    GateReason,
+    Judged,
+    Mode,
+    ModelCall,
+    Usage,
+    Verdict,
+)
+
+
+def everything(harness: Harness) -> None:
+    checked = Assessment(
+        GateDecision.FIRED, GateReason.FABRICATION, (GateReason.FABRICATION,), 0.45, findings=(finding(),)
+    )
+    harness.record(review(assessment=checked))
+    harness.record(failed())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "unit"),
+    [
+        ("draftcritic.reviews", Sum, "{review}"),
+        ("draftcritic.gate.decisions", Sum, "{decision}"),
+        ("draftcritic.review.duration", Histogram, "s"),
+        ("draftcritic.confidence", Histogram, "1"),
+        ("draftcritic.tokens", Sum, "{token}"),
+        ("draftcritic.cost", Sum, "USD"),
+        ("draftcritic.fabrications", Sum, "{finding}"),
+        ("draftcritic.failures", Sum, "{failure}"),
+        ("draftcritic.queue.depth", Gauge, "{review}"),
+        ("draftcritic.dropped", Sum, "{draft}"),
+    ],
+)
+def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:
+    everything(harness)
+    metric = harness.metrics()[name]
+    assert isinstance(metric.data, kind)
+    assert metric.unit == unit
+    if kind is Sum:
+        assert metric.data.is_monotonic
+
+
+def test_no_other_metric_exists(harness: Harness) -> None:
+    everything(harness)
+    assert len(harness.metrics()) == 10
+
+
+def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:
+    points = harness.points("draftcritic.reviews")
+    assert {dict(series)["draftcritic.verdict"] for series in points} == {"approve", "revise", "refuse"}
+    assert {point.value for point in points.values()} == {0}
+    first_refusal = labels(
+        verdict="refuse", verdict__source="reflection", gate__reason="claims", action="recorded", sku="unknown"
+    )
+    assert first_refusal in points
+
+
+def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> None:
+    decisions = harness.points("draftcritic.gate.decisions")
+    assert {point.value for point in decisions.values()} == {0}
+    pairs = [(dict(s)["draftcritic.gate.decision"], dict(s)["draftcritic.gate.reason"]) for s in decisions]
+    assert sorted(pairs) == sorted(
+        [
+            ("fired", "sensitive_tag"),
+            ("fired", "fabrication"),
+            ("fired", "tool_action"),
+            ("fired", "intent_action"),
+            ("fired", "intent_ambiguous"),
+            ("fired", "claims"),
+            ("fired", "low_confidence"),
+            ("fired", "not_trivial"),
+            ("fired", "custom_gate"),
+            ("fired", "gate_error"),
+            ("skipped", "confident"),
+            ("skipped", "trivial_ack"),
+            ("skipped", "custom_gate"),
+            ("not_evaluated", "disabled"),
+            ("not_evaluated", "sampled_out"),
+            ("not_evaluated", "budget"),
+            ("not_evaluated", "circuit_open"),
+            ("not_evaluated", "queue_full"),
+            ("not_evaluated", "not_a_draft"),
+            ("not_evaluated", "abandoned"),
+            ("not_evaluated", "nested"),
+        ]
+    )
+    failures = {dict(s)["draftcritic.failure"]: p.value for s, p in harness.points("draftcritic.failures").items()}
+    assert failures == dict.fromkeys(["timeout", "error", "unparsable", "ambiguous", "rate_limited", "cancelled"], 0)
+    drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
+    assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
+
+
+def test_the_series_of_a_known_model_exist_from_the_start() -> None:
+    harness = Harness(options={"critic_sku": "claude-haiku-4-5"})
+    series = labels(
+        verdict="refuse",
+        verdict__source="reflection",
+        gate__reason="sensitive_tag",
+        action="recorded",
+        sku="claude-haiku-4-5",
+    )
+    assert harness.points("draftcritic.reviews")[series].value == 0
+
+
+def test_the_series_of_a_model_exist_before_its_first_verdict(harness: Harness) -> None:
+    record = harness.recorder.begin(review().turn, None)
+    record.call_started("claude-haiku-4-5-20251001", "claude-haiku-4-5", "")
+    series = labels(
+        verdict="refuse",
+        verdict__source="reflection",
+        gate__reason="sensitive_tag",
+        action="recorded",
+        sku="claude-haiku-4-5",
+    )
+    assert harness.points("draftcritic.reviews")[series].value == 0
+    record.finish(review(Judged(Verdict.REFUSE, "No.", call=CALL)))
+    assert harness.points("draftcritic.reviews")[series].value == 1
+
+
+def test_the_zero_series_follow_the_mode() -> None:
+    enforcing = Harness(options={"mode": Mode.ENFORCE}).points("draftcritic.reviews")
+    actions = {(dict(s)["draftcritic.verdict"], dict(s)["draftcritic.action"]) for s in enforcing}
+    assert actions == {
+        ("approve", "passed"),
+        ("revise", "replaced"),
+        ("refuse", "blocked"),
+        ("approve", "failed_open"),
+        ("refuse", "failed_closed"),
+    }
+    gating = Harness(options={"mode": Mode.GATE}).points("draftcritic.reviews")
+    assert {dict(s)["draftcritic.verdict.source"] for s in gating} == {"gate", "fabrication"}
+    assert {dict(s)["draftcritic.verdict"] for s in gating} == {"approve", "revise", "refuse"}
+
+
+def test_a_judged_review_is_counted_once_under_all_its_labels(harness: Harness) -> None:
+    harness.record(review(Judged(Verdict.REVISE, "Better.", call=CALL)))
+    assert harness.counted("draftcritic.reviews") == {
+        labels(
+            verdict="revise",
+            verdict__source="reflection",
+            gate__reason="sensitive_tag",
+            action="recorded",
+            sku="claude-haiku-4-5",
+        ): 1
+    }
+    assert harness.counted("draftcritic.gate.decisions") == {
+        labels(gate__decision="fired", gate__reason="sensitive_tag"): 1
+    }
+    assert harness.counted("draftcritic.tokens") == {
+        labels(sku="claude-haiku-4-5", direction="input"): 812,
+        labels(sku="claude-haiku-4-5", direction="output"): 41,
+    }
+    assert harness.counted("draftcritic.cost") == {labels(sku="claude-haiku-4-5"): 0.001017}
+    assert not harness.counted("draftcritic.failures")
+    ((series, point),) = harness.points("draftcritic.review.duration").items()
+    assert series == labels(verdict="revise", sku="claude-haiku-4-5")
+    assert (point.count, point.sum) == (1, 0.75)
+    ((series, point),) = harness.points("draftcritic.confidence").items()
+    assert series == labels(gate__decision="fired")
+    assert (point.count, point.sum) == (1, 0.45)
+
+
+def test_a_skipped_review_has_no_model(harness: Harness) -> None:
+    harness.record(skipped())
+    assert harness.counted("draftcritic.reviews") == {
+        labels(
+            verdict="approve",
+            verdict__source="gate",
+            gate__reason="trivial_ack",
+            action="recorded",
+            sku="unknown",
+        ): 1
+    }
+    assert not harness.points("draftcritic.tokens")
+    assert not harness.points("draftcritic.cost")
+
+
+def test_a_draft_that_was_not_evaluated_counts_as_a_decision_only(harness: Harness) -> None:
+    harness.record(not_evaluated())
+    assert harness.counted("draftcritic.gate.decisions") == {
+        labels(gate__decision="not_evaluated", gate__reason="not_a_draft"): 1
+    }
+    assert not harness.counted("draftcritic.reviews")
+    assert not harness.points("draftcritic.review.duration")
+    assert not harness.points("draftcritic.confidence")
+
+
+def test_a_nested_call_counts_as_a_decision_and_has_no_span(harness: Harness) -> None:
+    harness.recorder.nested()
+    assert harness.counted("draftcritic.gate.decisions") == {
+        labels(gate__decision="not_evaluated", gate__reason="nested"): 1
+    }
+    assert not harness.spans
+
+
+def test_a_failure_is_labelled_with_its_word_and_never_with_an_exception(harness: Harness) -> None:
+    harness.record(failed(Failure.ERROR, "some.vendor.InternalError_8f3a"))
+    assert harness.counted("draftcritic.failures") == {labels(failure="error"): 1}
+    ((series, _),) = harness.points("draftcritic.review.duration").items()
+    assert series == labels(verdict="approve", sku="claude-haiku-4-5", error__type="error")
+
+
+def test_tokens_of_a_failed_review_are_counted(harness: Harness) -> None:
+    outcome = Failed(Failure.UNPARSABLE, Verdict.APPROVE, call=CALL)
+    harness.record(review(outcome, action=Action.FAILED_OPEN))
+    assert harness.counted("draftcritic.tokens")[labels(sku="claude-haiku-4-5", direction="output")] == 41
+
+
+def test_findings_are_counted_by_kind_and_a_kind_of_nobody_is_other(harness: Harness) -> None:
+    findings = (finding(kind="kv"), finding(kind="kv"), finding(kind="uuid"), finding(kind="no-such-kind"))
+    checked = Assessment(GateDecision.FIRED, GateReason.FABRICATION, (), 0.4, findings=findings)
+    harness.record(review(assessment=checked, action=Action.RECORDED))
+    assert harness.counted("draftcritic.fabrications") == {
+        labels(kind="kv", action="recorded"): 2,
+        labels(kind="uuid", action="recorded"): 1,
+        labels(kind="other", action="recorded"): 1,
+    }
+
+
+@pytest.mark.parametrize("confidence", [float("nan"), float("inf"), -1.0, None])
+def test_no_number_that_is_none_reaches_a_metric(harness: Harness, confidence: float | None) -> None:
+    call = ModelCall("m", "m", Usage(-1, True, float("nan")))
+    harness.record(
+        review(
+            Judged(Verdict.APPROVE, None, call=call),
+            Assessment(GateDecision.FIRED, GateReason.CLAIMS, confidence=confidence),
+        )
+    )
+    assert not harness.points("draftcritic.confidence")
+    assert not harness.points("draftcritic.tokens")
+    assert not harness.points("draftcritic.cost")
+    assert "draftcritic.confidence" not in harness.span.attributes
+
+
+def test_the_buckets_of_durations_double_from_a_hundredth_of_a_second(harness: Harness) -> None:
+    harness.record(review())
+    (point,) = harness.points("draftcritic.review.duration").values()
+    assert point.explicit_bounds == (
+        *(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64),
+        *(1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92),
+    )
+
+
+def test_the_buckets_of_confidence_are_five_hundredths_wide(harness: Harness) -> None:
+    harness.record(review())
+    (point,) = harness.points("draftcritic.confidence").values()
+    assert point.explicit_bounds == (
+        *(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
+        *(0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0),
+    )
+
+
+def test_exemplars_open_the_reviews_own_span(harness: Harness) -> None:
+    harness.record(review())
+    context = harness.span.context
+    exported = harness.metrics()
+    for name in ("draftcritic.review.duration", "draftcritic.confidence"):
+        (point,) = exported[name].data.data_points
+        (exemplar,) = point.exemplars
+        assert (exemplar.trace_id, exemplar.span_id) == (context.trace_id, context.span_id)
+
+
+def test_metrics_are_complete_when_nothing_is_sampled() -> None:
+    off, on = Harness(sampler=ALWAYS_OFF), Harness()
+    for harness in (off, on):
+        everything(harness)
+        harness.record(not_evaluated())
+    assert not off.spans
+    for name in ("draftcritic.reviews", "draftcritic.gate.decisions", "draftcritic.tokens", "draftcritic.cost"):
+        assert off.counted(name) == on.counted(name) != {}
+
+
+def test_metrics_are_complete_under_suppressed_instrumentation(harness: Harness) -> None:
+    from opentelemetry.instrumentation.utils import suppress_instrumentation
+
+    with suppress_instrumentation():
+        origin = harness.recorder.capture()
+    harness.record(review(), origin)
+    assert not harness.spans
+    assert not harness.logs
+    assert sum(harness.counted("draftcritic.reviews").values()) == 1
+
+
+def test_skus_are_bounded(harness: Harness) -> None:
+    for number in range(300):
+        call = ModelCall("m", f"tenant-{number}-model")
+        harness.recorder.metrics.reviewed(review(Judged(Verdict.APPROVE, None, call=call), FIRED), None)
+    skus = {dict(series)["draftcritic.sku"] for series in harness.points("draftcritic.review.duration")}
+    assert 1 < len(skus) <= 100
+
+
+def test_the_queue_depth_is_the_sum_of_its_changes(harness: Harness) -> None:
+    for change in (1, 1, 1, -1):
+        harness.recorder.queue_depth(change)
+    (point,) = harness.points("draftcritic.queue.depth").values()
+    assert point.value == 2
+
+
+def test_drops_have_a_closed_set_of_reasons(harness: Harness) -> None:
+    for reason in ("queue_full", "queue_full", "shutdown", "anything else"):
+        harness.recorder.dropped(reason)
+    assert harness.counted("draftcritic.dropped") == {
+        labels(reason="queue_full"): 2,
+        labels(reason="shutdown"): 1,
+        labels(reason="error"): 1,
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_starts_with_an_empty_queue(harness: Harness) -> None:
+    harness.recorder.queue_depth(5)
+    depth = harness.recorder.metrics._depth
+    depth._lock.acquire()  # another thread holds it at the moment of the fork
+    child = os.fork()
+    if child == 0:
+        os._exit(depth.changed(1))
+    depth._lock.release()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
