@@ -47,7 +47,7 @@ class Scan:
     Attributes:
         objects: the complete objects, in order; objects inside of objects are not listed.
         rest: the text around them, a line feed in place of each object.
-        doubtful: an object was cut off, or one was found inside a broken one.
+        doubtful: an object or a thinking block was cut off, or an object was found inside a broken one.
     """
 
     objects: list[Pairs] = field(default_factory=list)
@@ -116,7 +116,9 @@ class _Scanner:
                 self._done = event.end()
             elif not thinking:
                 self._object(event.start())
-        if not thinking:
+        if thinking:
+            self._found.doubtful = True
+        else:
             self._leave(len(self._text))
         return self._found
 

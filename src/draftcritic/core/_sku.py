@@ -65,15 +65,15 @@ def normalise_sku(name: str | None) -> str:
     if not isinstance(name, str):
         return UNKNOWN
     text = name[:_MAX_NAME_CHARS].strip().lower()
-    if text.startswith("ft:"):
-        base = normalise_sku(text[3:].partition(":")[0])
-        return UNKNOWN if base == UNKNOWN else f"ft:{base[: MAX_SKU_CHARS - 3]}"
     while (shorter := _reduced(text)) != text:
         text = shorter
     return UNKNOWN if not text or _OPAQUE.fullmatch(text) else text
 
 
 def _reduced(text: str) -> str:
+    if text.startswith("ft:"):
+        base = normalise_sku(text[3:].partition(":")[0])
+        return "" if base == UNKNOWN else f"ft:{base}"[:MAX_SKU_CHARS].rstrip(".:+-_")
     text = _without_path(_INTEGRATION.sub("", text, count=1) if _INTEGRATION.match(text) else text)
     bedrock = _BEDROCK.match(text)
     if bedrock:
