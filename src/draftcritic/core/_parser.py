@@ -12,8 +12,8 @@ from draftcritic.core._words import Failure, Verdict
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MAX_REPLY_CHARS = 262_144
-"""A longer reply is unparsable, never cut: about four times the longest answer a model can be set to give."""
+MAX_REPLY_CHARS = 200_000
+"""A longer reply is unparsable, never cut: that is a revised draft of some 50,000 tokens."""
 
 _TEXT_FIELD = {Verdict.REVISE: "revised_draft", Verdict.REFUSE: "refusal_message"}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
