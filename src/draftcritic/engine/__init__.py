@@ -1,0 +1,39 @@
+"""The sequence of a review, run inline or in the background, and the ports it needs."""
+
+from __future__ import annotations
+
+from draftcritic.engine._activation import activation, current_activation
+from draftcritic.engine._background import BackgroundRunner
+from draftcritic.engine._critic import Critic, ModelSource
+from draftcritic.engine._failures import classify, qualified_name
+from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
+from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
+from draftcritic.engine._observers import NullObserver, NullRecord
+from draftcritic.engine._ports import CriticModel, PromptMessage, Reply, ReviewObserver, ReviewRecord
+from draftcritic.engine._reflection import prompt_messages
+from draftcritic.engine._timed import TimedCaller, within
+
+__all__ = [
+    "HOOK_GROUP",
+    "INTERNAL",
+    "BackgroundRunner",
+    "Critic",
+    "CriticModel",
+    "ModelSource",
+    "NullObserver",
+    "NullRecord",
+    "PromptMessage",
+    "Reply",
+    "ReviewObserver",
+    "ReviewRecord",
+    "TimedCaller",
+    "activation",
+    "classify",
+    "current_activation",
+    "is_reviewing",
+    "load_hooks",
+    "prompt_messages",
+    "qualified_name",
+    "reviewing",
+    "within",
+]

@@ -1,0 +1,71 @@
+"""Tells in which way a reflection failed, from the exception alone and without knowing any provider."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from draftcritic.core import Failure
+
+_TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError)
+_TIMEOUT_NAMES = ("Timeout", "DeadlineExceeded")
+_RATE_LIMIT_NAMES = ("RateLimit", "TooManyRequests", "ResourceExhausted", "Throttl")
+_TOO_MANY_REQUESTS = 429
+_CAUSES = 4
+"""How many causes deep a wrapped provider exception is looked for."""
+
+
+def qualified_name(kind: type) -> str:
+    """Return the name of a type with its module, or without for a built-in one."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def classify(error: BaseException) -> Failure:
+    """Return how a reflection failed that ended with `error`.
+
+    Rate limits and timeouts are told by the shapes that provider clients have in common: a status of 429, or what
+    the exception's class is called. Integrations wrap their client's exceptions, so causes count too.
+    """
+    if not isinstance(error, Exception):
+        return Failure.CANCELLED
+    for each in _causes(error):
+        if _is_rate_limit(each):
+            return Failure.RATE_LIMITED
+        if isinstance(each, _TIMEOUTS) or _is_called(each, _TIMEOUT_NAMES):
+            return Failure.TIMEOUT
+    return Failure.ERROR
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    current: BaseException | None = error
+    for _ in range(_CAUSES):
+        if current is None:
+            return
+        yield current
+        current = current.__cause__
+
+
+def _is_called(error: BaseException, parts: tuple[str, ...]) -> bool:
+    return any(part in kind.__name__ for kind in type(error).__mro__ for part in parts)
+
+
+def _is_rate_limit(error: BaseException) -> bool:
+    response = _attribute(error, "response")
+    if isinstance(response, Mapping):
+        metadata = response.get("ResponseMetadata")
+        status = metadata.get("HTTPStatusCode") if isinstance(metadata, Mapping) else None
+    else:
+        status = _attribute(response, "status_code")
+    statuses = (_attribute(error, "status_code"), _attribute(error, "code"), status)
+    return _TOO_MANY_REQUESTS in statuses or _is_called(error, _RATE_LIMIT_NAMES)
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    """Read an attribute of a foreign object whose property may raise; only a plain number is of use."""
+    try:
+        value = getattr(holder, name, None)
+    except Exception:
+        return None
+    return value if name == "response" or type(value) is int else None

@@ -1,0 +1,135 @@
+"""The parts of a reflection that touch nothing outside: what to ask, and what an answer means."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from draftcritic.core import (
+    Assessment,
+    Failed,
+    Failure,
+    Judged,
+    ModelCall,
+    OnFailure,
+    Policy,
+    ProceduralRulesSource,
+    Usage,
+    Verdict,
+    normalise_sku,
+    parse_reflection_output,
+    price_usd,
+    render_prompt,
+    resolve_model_name,
+    usage_from,
+)
+from draftcritic.engine._failures import qualified_name
+from draftcritic.engine._ports import PromptMessage, Reply
+from draftcritic.engine._timed import within
+
+MAX_RULES = 5
+"""Procedural rules shown to the critic at most."""
+_QUERY_LABELS = 10
+
+_logger = logging.getLogger(__name__)
+
+
+def rules_query(activation: Mapping[str, Any]) -> str:
+    """Return what the rules source is asked: the first ten of the sorted labels of the inference paths."""
+    paths = activation.get("inference_paths")
+    if not isinstance(paths, (list, tuple)):
+        return ""
+    labels = {str(label) for path in paths for label in _labels(path)}
+    return " ".join(sorted(labels)[:_QUERY_LABELS])
+
+
+def _labels(path: Any) -> Iterator[Any]:
+    if isinstance(path, str):
+        yield path
+    elif isinstance(path, (list, tuple, set, frozenset)):
+        yield from path
+
+
+async def retrieve_rules(source: ProceduralRulesSource, query: str, timeout: float) -> tuple[str, ...]:
+    """Ask the rules source; its failure means no rules."""
+    try:
+        found = await within(source.retrieve(query, MAX_RULES), timeout)
+        return tuple(str(getattr(rule, "content", rule)) for rule in list(found)[:MAX_RULES])
+    except Exception:  # foreign code
+        _logger.debug("the rules source failed", exc_info=True)
+        return ()
+
+
+def prompt_messages(
+    policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None
+) -> tuple[PromptMessage, PromptMessage]:
+    """Return the question to the critic's model."""
+    prompt = render_prompt(
+        policy.prompt_template,
+        draft=draft,
+        preferences=policy.preferences,
+        rules=rules,
+        sensitive_hit=sensitive_hit,
+    )
+    return PromptMessage("system", prompt.system), PromptMessage("user", prompt.user)
+
+
+def model_call(requested: str, reply: Reply | None, error: BaseException | None, latency_s: float) -> ModelCall:
+    """Return the record of a model call that ended with `reply` or with `error`."""
+    if reply is None:
+        return ModelCall(
+            model=requested,
+            sku=normalise_sku(requested),
+            error_type=None if error is None else qualified_name(type(error)),
+            latency_s=latency_s,
+        )
+    model = resolve_model_name(None, reported=reply.model, requested=requested)
+    return ModelCall(
+        model=model,
+        sku=normalise_sku(model),
+        usage=_usage(model, reply.usage),
+        finish_reason=reply.finish_reason,
+        latency_s=latency_s,
+    )
+
+
+def _usage(model: str, reported: Mapping[str, Any]) -> Usage:
+    usage = usage_from(reported)
+    cost = price_usd(model, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+    return replace(usage, cost_usd=cost)
+
+
+def judge(reply: Reply, policy: Policy, assessment: Assessment, call: ModelCall) -> Judged | Failed:
+    """Return what the answer of the critic's model means."""
+    parsed = parse_reflection_output(reply.content)
+    if parsed.failure is not None:
+        return failed(Failure(parsed.failure), policy, assessment, call=call)
+    verdict = Verdict(parsed.verdict)
+    standby = {Verdict.REVISE: policy.default_revision, Verdict.REFUSE: policy.default_refusal}.get(verdict)
+    return Judged(
+        verdict,
+        parsed.text or standby,
+        tuple(parsed.matched_preferences),
+        defaulted=standby is not None and not parsed.text,
+        call=call,
+    )
+
+
+def failed(
+    failure: Failure,
+    policy: Policy,
+    assessment: Assessment,
+    *,
+    error_type: str | None = None,
+    call: ModelCall | None = None,
+) -> Failed:
+    """Return the outcome of a reflection that failed: open by default, closed where the policy says so.
+
+    A cancelled one decides nothing: nobody waits for the draft any more.
+    """
+    closed = policy.on_failure is OnFailure.REFUSE or assessment.sensitive_hit in policy.fail_closed_tags
+    if closed and failure is not Failure.CANCELLED:
+        return Failed(failure, Verdict.REFUSE, policy.default_refusal, error_type, call)
+    return Failed(failure, Verdict.APPROVE, None, error_type, call)

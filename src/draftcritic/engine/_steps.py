@@ -1,0 +1,119 @@
+"""Where synchronous and asynchronous reviews differ: how what lies outside is waited for, and nothing else.
+
+A review is a generator of steps. It yields what is to be done outside and is sent the result, or thrown the exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from draftcritic.core import Review
+from draftcritic.engine._ports import CriticModel, Reply, ReviewRecord
+from draftcritic.engine._timed import TimedCaller, run_coroutine
+
+
+class Step(Protocol):
+    """Something to do outside, of which the sequence itself only learns the result."""
+
+    def run(self) -> Any:
+        """Do it in this thread."""
+        ...
+
+    async def arun(self) -> Any:
+        """Do it without blocking the event loop."""
+        ...
+
+
+@dataclass(frozen=True)
+class AskStep:
+    """Asks the critic's model."""
+
+    model: CriticModel
+    messages: Sequence[Any]
+    timeout: float
+    record: ReviewRecord
+
+    def run(self) -> Reply:
+        """Ask with the blocking call."""
+        with self.record.calling():
+            return self.model.call(self.messages, self.timeout)
+
+    async def arun(self) -> Reply:
+        """Ask with the asynchronous call."""
+        with self.record.calling():
+            return await self.model.acall(self.messages, self.timeout)
+
+
+@dataclass(frozen=True)
+class AwaitStep:
+    """Runs a coroutine that keeps its own time limit; `limit` is for one that blocks its thread."""
+
+    make: Callable[[], Coroutine[Any, Any, Any]]
+    caller: TimedCaller
+    limit: float
+
+    def run(self) -> Any:
+        """Run it in an event loop of its own."""
+        return run_coroutine(self.caller, self.make, self.limit)
+
+    async def arun(self) -> Any:
+        """Run it in the caller's event loop."""
+        return await self.make()
+
+
+Flow = Generator[Step, Any, Review]
+"""A review under way."""
+
+
+def drive(flow: Flow) -> Review:
+    """Do the steps of a review in this thread."""
+    return _drive(flow, lambda: next(flow))
+
+
+def _drive(flow: Flow, begin: Callable[[], Step]) -> Review:
+    try:
+        step = begin()
+        while True:
+            step = _advance(flow, step)
+    except StopIteration as end:
+        review: Review = end.value
+        return review
+
+
+def _advance(flow: Flow, step: Step) -> Step:
+    try:
+        answer = step.run()
+    except BaseException as error:
+        return flow.throw(error)
+    return flow.send(answer)
+
+
+async def adrive(flow: Flow) -> Review:
+    """Do the steps of a review without blocking the event loop."""
+    outcome: Callable[[], Step] = lambda: next(flow)  # noqa: E731 - replaced after each step
+    while True:
+        try:
+            step = outcome()
+        except StopIteration as end:
+            review: Review = end.value
+            return review
+        outcome = await _aadvance(flow, step)
+
+
+async def _aadvance(flow: Flow, step: Step) -> Callable[[], Step]:
+    """Do a step, and return what tells the review: a StopIteration cannot leave a coroutine."""
+    try:
+        answer = await step.arun()
+    except GeneratorExit:
+        # A coroutine that is being closed may not await: what is left runs as for a synchronous caller.
+        with suppress(asyncio.CancelledError):
+            _drive(flow, lambda: flow.throw(asyncio.CancelledError("closed")))
+        raise
+    except BaseException as error:
+        caught = error
+        return lambda: flow.throw(caught)
+    return lambda: flow.send(answer)

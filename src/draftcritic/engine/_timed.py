@@ -1,0 +1,170 @@
+"""Waits for foreign code no longer than agreed: blocking calls, awaitables, and coroutines from synchronous code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_KEPT_THREADS = 8
+"""How many idle threads wait for the next call; more end with their call."""
+_IDLE_SECONDS = 30.0
+"""How long an idle thread waits for the next call before it ends."""
+
+
+class _Call(Generic[T]):
+    """One call on its way through a thread."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self.function: Callable[[], T] | None = function
+        self.done = threading.Event()
+        self.given_up = False
+        self._result: T | None = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        function, self.function = self.function, None
+        assert function is not None  # noqa: S101 - a call runs once
+        try:
+            self._result = function()
+        except BaseException as error:
+            self._error = error
+
+    def outcome(self) -> T:
+        error, self._error = self._error, None
+        if error is None:
+            return self._result  # type: ignore[return-value] # set by `run`
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame
+
+
+class TimedCaller:
+    """Runs blocking calls with a time limit, each in a daemon thread that serves the next call afterwards.
+
+    A call that outlives its limit keeps its thread, which ends with the call; the next call gets another one. No
+    thread exists before the first call, an idle one ends after a while, and none keeps the process alive. Context
+    variables are the callee's business.
+    """
+
+    def __init__(self) -> None:
+        self._start_afresh()
+
+    def _start_afresh(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._idle: list[SimpleQueue[_Call[Any]]] = []
+
+    def call(self, function: Callable[[], T], timeout: float) -> T:
+        """Return what `function` returns, or raise what it raises.
+
+        When no thread can be started, as at the end of the interpreter, it runs here and without a limit.
+
+        Raises:
+            TimeoutError: it has not returned within `timeout` seconds.
+        """
+        if os.getpid() != self._process:
+            # A forked child has inherited the lock in any state and none of the threads.
+            self._start_afresh()
+        call = _Call(function)
+        if not self._hand_over(call):
+            return function()
+        try:
+            call.done.wait(timeout)
+        finally:
+            with self._lock:
+                late = not call.done.is_set()
+                call.given_up = late
+        if late:
+            raise TimeoutError(f"no answer within {timeout} s")
+        return call.outcome()
+
+    def _hand_over(self, call: _Call[Any]) -> bool:
+        with self._lock:
+            if self._idle:
+                self._idle.pop().put(call)
+                return True
+        inbox: SimpleQueue[_Call[Any]] = SimpleQueue()
+        inbox.put(call)
+        thread = threading.Thread(target=self._serve, args=(inbox,), name="draftcritic-call", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False
+        return True
+
+    def _serve(self, inbox: SimpleQueue[_Call[Any]]) -> None:
+        while True:
+            try:
+                call = inbox.get(timeout=_IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    if inbox not in self._idle:
+                        continue  # a call was handed over just now
+                    self._idle.remove(inbox)
+                return
+            call.run()
+            with self._lock:
+                stays = not call.given_up and len(self._idle) < _KEPT_THREADS
+                if stays:
+                    self._idle.append(inbox)
+                call.done.set()
+            del call
+            if not stays:
+                return
+
+
+async def within(awaitable: Awaitable[T], timeout: float) -> T:
+    """Await no longer than `timeout` seconds, and return at once when time is up or the caller is cancelled.
+
+    Unlike `asyncio.wait_for`, it does not wait for what it cancels, so a stubborn awaitable holds nobody up.
+
+    Raises:
+        TimeoutError: it has not ended in time.
+        RuntimeError: it was cancelled from inside, which is no reason to cancel the caller.
+    """
+    task = asyncio.ensure_future(awaitable)
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+    finally:
+        if not task.done():
+            task.add_done_callback(_forget)
+            task.cancel()
+    if not task.done():
+        raise TimeoutError(f"no answer within {timeout} s")
+    if task.cancelled():
+        raise RuntimeError("cancelled itself")
+    return task.result()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    """Look at the end of a task nobody waits for, so that asyncio does not report it."""
+    if not task.cancelled():
+        task.exception()
+
+
+def run_coroutine(caller: TimedCaller, make: Callable[[], Coroutine[Any, Any, T]], timeout: float) -> T:
+    """Run a coroutine from synchronous code, also below a running event loop: in a loop of its own, in another thread.
+
+    The coroutine sees the caller's context variables.
+
+    Raises:
+        TimeoutError: it has not ended within `timeout` seconds.
+    """
+    context = copy_context()
+    return caller.call(lambda: context.run(_run, make), timeout)
+
+
+def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    raise RuntimeError("no thread left to run a coroutine beside the running event loop")

@@ -1,0 +1,276 @@
+"""The background runner: bounded, in order, per process, and never in the way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from draftcritic.engine import BackgroundRunner
+
+LONG = 30.0
+
+
+class Told:
+    def __init__(self):
+        self.drops: list[str] = []
+        self.depth = 0
+        self.lock = threading.Lock()
+
+    def changed(self, change: int) -> None:
+        with self.lock:
+            self.depth += change
+
+
+def make(told: Told, **options) -> BackgroundRunner:
+    return BackgroundRunner(**{"on_drop": told.drops.append, "on_depth": told.changed, **options})
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    head = "import os, signal, sys, threading, time\nfrom draftcritic.engine import BackgroundRunner\n"
+    return subprocess.run(
+        [sys.executable, "-c", head + program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_runs_jobs_in_the_order_they_came():
+    told, seen = Told(), []
+    runner = make(told, workers=1)
+    for number in range(100):
+        assert runner.submit(lambda number=number: seen.append(number))
+    assert runner.flush(LONG)
+    assert seen == list(range(100))
+    assert (told.depth, told.drops) == (0, [])
+    assert runner.close(LONG)
+
+
+def test_starts_no_thread_before_the_first_job_and_no_more_than_it_may():
+    before = set(threading.enumerate())
+    runner = make(Told(), workers=2)
+    assert set(threading.enumerate()) <= before
+    release = threading.Event()
+    for _ in range(6):
+        runner.submit(release.wait)
+    assert len(set(threading.enumerate()) - before) == 2
+    release.set()
+    assert runner.close(LONG)
+
+
+def test_a_full_queue_drops_and_counts_and_does_not_wait():
+    told, release, running = Told(), threading.Event(), threading.Event()
+    runner = make(told, workers=1, capacity=2)
+    runner.submit(lambda: (running.set(), release.wait()))
+    assert running.wait(LONG)
+    assert [runner.submit(lambda: None) for _ in range(4)] == [True, True, False, False]
+    assert told.drops == ["queue_full", "queue_full"]
+    assert told.depth == 2
+    release.set()
+    assert runner.close(LONG)
+    assert told.depth == 0
+
+
+def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
+    told, seen = Told(), []
+    runner = make(told, workers=1)
+
+    def fail():
+        raise KeyError("the draft")
+
+    runner.submit(fail)
+    runner.submit(lambda: seen.append(1))
+    assert runner.flush(LONG)
+    assert (seen, told.drops) == ([1], ["error"])
+    assert "KeyError" in caplog.text
+    assert "the draft" not in "".join(r.getMessage() for r in caplog.records)
+    runner.close(LONG)
+
+
+def test_a_job_that_ends_its_thread_does_not_strand_the_others(monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    told, seen, release = Told(), [], threading.Event()
+    runner = make(told, workers=1)
+
+    def leave():
+        release.wait()
+        raise SystemExit
+
+    runner.submit(leave)
+    runner.submit(lambda: seen.append(1))
+    release.set()
+    assert runner.flush(LONG)
+    assert (seen, told.drops) == ([1], ["error"])
+    runner.close(LONG)
+
+
+def test_flush_waits_for_what_was_submitted_and_not_for_longer_than_it_may():
+    runner, release = make(Told(), workers=2), threading.Event()
+    runner.submit(release.wait)
+    runner.submit(lambda: None)
+    assert not runner.flush(0.05)
+    release.set()
+    assert runner.flush(LONG)
+    runner.close(LONG)
+
+
+def test_close_drops_what_is_left_once_and_takes_nothing_more():
+    told, release, running = Told(), threading.Event(), threading.Event()
+    runner = make(told, workers=1)
+    runner.submit(lambda: (running.set(), release.wait()))
+    assert running.wait(LONG)
+    runner.submit(lambda: None)
+    runner.submit(lambda: None)
+    assert not runner.close(0.05)
+    assert told.drops == ["shutdown"] * 3
+    assert told.depth == 0
+    assert not runner.submit(lambda: None)
+    assert told.drops == ["shutdown"] * 4
+    assert not runner.close(LONG)
+    assert told.drops == ["shutdown"] * 4
+    release.set()
+
+
+def test_listeners_that_raise_change_nothing():
+    def fail(_):
+        raise ValueError
+
+    seen: list[int] = []
+    runner = BackgroundRunner(workers=1, on_drop=fail, on_depth=fail)
+    assert runner.submit(lambda: seen.append(1))
+    assert runner.close(LONG)
+    assert not runner.submit(lambda: None)
+    assert seen == [1]
+
+
+def test_jobs_that_are_queued_at_exit_are_run():
+    done = run("""
+runner = BackgroundRunner(workers=1)
+for n in range(20):
+    runner.submit(lambda n=n: (time.sleep(0.01), print(n, flush=True)))
+""")
+    assert done.stdout.split() == [str(n) for n in range(20)]
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_hanging_job_does_not_keep_the_process():
+    done = run("""
+drops = []
+runner = BackgroundRunner(workers=1, shutdown_timeout=0.2, on_drop=lambda r: print(r, flush=True))
+runner.submit(threading.Event().wait)
+runner.submit(print)
+""")
+    assert done.stdout.split() == ["shutdown", "shutdown"]
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_sigterm_that_becomes_system_exit_still_flushes():
+    done = run("""
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+runner = BackgroundRunner(workers=1)
+runner.submit(lambda: (time.sleep(0.2), print("reviewed", flush=True)))
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep(30)
+""")
+    assert (done.stdout, done.stderr, done.returncode) == ("reviewed\n", "", 3)
+
+
+def test_a_submit_from_an_exit_handler_neither_raises_nor_hangs():
+    done = run("""
+import atexit
+runner = BackgroundRunner(workers=1, on_drop=lambda r: None)
+atexit.register(lambda: print(runner.submit(print) in (True, False), flush=True))
+""")
+    assert (done.stdout.split()[0], done.stderr, done.returncode) == ("True", "", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_runs_its_own_jobs_and_not_the_parents():
+    done = run("""
+import warnings
+warnings.simplefilter("ignore")
+release = threading.Event()
+depth = []
+runner = BackgroundRunner(workers=1, on_depth=depth.append)
+running = threading.Event()
+runner.submit(lambda: (running.set(), release.wait()))
+running.wait()
+runner.submit(lambda: print("parent", flush=True))
+child = os.fork()
+if child == 0:
+    before = sum(depth)
+    runner.submit(lambda: print("child", flush=True))
+    print("flushed", runner.flush(10), before, sum(depth), flush=True)
+    sys.exit(0)
+os.waitpid(child, 0)
+release.set()
+""")
+    assert done.stdout.split("\n") == ["child", "flushed True 1 0", "parent", ""]
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_while_another_thread_holds_the_lock_does_not_block_the_child():
+    done = run("""
+import warnings
+warnings.simplefilter("ignore")
+runner = BackgroundRunner(workers=1)
+runner.submit(int)
+runner.flush(10)
+held, release = threading.Event(), threading.Event()
+def hold():
+    with runner._lock:
+        held.set()
+        release.wait()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    runner.submit(lambda: print("child", flush=True))
+    runner.flush(10)
+    os._exit(0)
+os.waitpid(child, 0)
+release.set()
+""")
+    assert (done.stdout, done.stderr, done.returncode) == ("child\n", "", 0)
+
+
+RUNNERS: list[BackgroundRunner] = []
+
+
+def _submit_and_leave(path: str) -> None:
+    runner = RUNNERS[0] if RUNNERS else BackgroundRunner(workers=1)
+
+    def write():
+        with Path(path).open("a") as file:
+            file.write("reviewed")
+
+    RUNNERS.append(runner)
+    runner.submit(lambda: (threading.Event().wait(0.1), write()))
+
+
+@pytest.mark.parametrize("method", sorted({"spawn", "fork"} & set(multiprocessing.get_all_start_methods())))
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_multiprocessing_child_flushes_when_it_ends(method, tmp_path):
+    path = tmp_path / "out"
+    child = multiprocessing.get_context(method).Process(target=_submit_and_leave, args=(str(path),))
+    child.start()
+    child.join(LONG)
+    assert child.exitcode == 0
+    assert path.read_text() == "reviewed"
+
+
+def test_a_signal_handler_may_submit_while_the_runner_is_busy():
+    runner, seen = make(Told(), workers=1), []
+    old = signal.signal(signal.SIGUSR1, lambda *_: runner.submit(lambda: seen.append("signal")))
+    try:
+        with runner._lock:
+            signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, old)
+    assert runner.close(LONG)
+    assert seen == ["signal"]
