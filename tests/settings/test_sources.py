@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,8 @@ def test_none_in_code_says_nothing() -> None:
 
 
 def test_direct_construction_reads_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in [name for name in os.environ if name.startswith("DRAFTCRITIC_")]:
+        monkeypatch.delenv(variable)
     monkeypatch.setenv("DRAFTCRITIC_WORKERS", "5")
     settings = Settings(mode="gate")
     assert (settings.mode, settings.workers) == (Mode.GATE, 5)
