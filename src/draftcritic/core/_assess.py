@@ -1,0 +1,148 @@
+"""The deterministic part of a review, in the one order that every caller uses."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from draftcritic.core._claims import draft_has_claims
+from draftcritic.core._confidence import detect_sensitive_hit, measure_activation
+from draftcritic.core._gate import CriticGateContext, critic_gate_fires, draft_is_trivial_ack, took_tool_action
+from draftcritic.core._policy import Gate, Policy
+from draftcritic.core._review import Assessment
+from draftcritic.core._turn import Turn
+from draftcritic.core._words import FabricationMode, GateDecision, GateReason
+from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
+
+logger = logging.getLogger(__name__)
+
+_SELECTIVE_FLOORS = (
+    GateReason.SENSITIVE_TAG,
+    GateReason.FABRICATION,
+    GateReason.TOOL_ACTION,
+    GateReason.INTENT_ACTION,
+    GateReason.INTENT_AMBIGUOUS,
+    GateReason.CLAIMS,
+    GateReason.NOT_TRIVIAL,
+)
+_LEGACY_FLOORS = (GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE)
+
+
+def assess(turn: Turn, policy: Policy) -> Assessment:
+    """Judge a draft without any model call: confidence, sensitive hit, fabrications, gate.
+
+    The gate is the policy's own when it has one, else the selective or the legacy one. The reason is the first, in
+    the order of `GateReason`, of the causes that the gate in force looks at; the signals are all that hold.
+    """
+    if not turn.draft.strip():
+        return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
+    confidence, invalid = measure_activation(turn.activation)
+    hit = detect_sensitive_hit(turn.activation, policy.all_sensitive_tags)
+    findings = _findings(turn, policy)
+    ctx = CriticGateContext(
+        draft=turn.draft,
+        tool_calls_this_turn=turn.tool_calls,
+        fabrication_findings=findings or (),
+        intent_verdict=turn.intent,
+        confidence=confidence,
+        sensitive_hit=hit,
+        read_only_tools=policy.read_only_tools,
+        selective_gate_enabled=policy.selective_gate,
+        trivial_ack_patterns=policy.trivial_ack_patterns,
+        scope=turn.scope,
+        run_id=turn.run_id,
+    )
+    signals = _signals(ctx, policy.confidence_threshold)
+    decision, reason, error = _decide(ctx, signals, _usable_gate(policy))
+    return Assessment(
+        decision=decision,
+        reason=reason,
+        signals=signals,
+        confidence=confidence,
+        sensitive_hit=hit,
+        findings=findings,
+        activation_invalid=invalid,
+        gate_error=error,
+        threshold=policy.confidence_threshold,
+    )
+
+
+def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | None:
+    if policy.fabrication_mode is FabricationMode.OFF:
+        return None
+    return tuple(
+        detect_fabrication(
+            turn.draft,
+            turn.tool_calls,
+            hydrated_context=turn.context,
+            user_message=turn.user_message,
+            identifier_keys=policy.identifier_keys,
+            intent_verdict=turn.intent,
+        )
+    )
+
+
+def _signals(ctx: CriticGateContext, threshold: float) -> tuple[GateReason, ...]:
+    trivial = draft_is_trivial_ack(ctx.draft, ctx.trivial_ack_patterns)
+    confident = not critic_gate_fires(ctx.confidence, None, threshold)
+    held: Mapping[GateReason, bool] = {
+        GateReason.SENSITIVE_TAG: ctx.sensitive_hit is not None,
+        GateReason.FABRICATION: bool(ctx.fabrication_findings),
+        GateReason.TOOL_ACTION: took_tool_action(ctx.tool_calls_this_turn, ctx.read_only_tools),
+        GateReason.INTENT_ACTION: ctx.intent_label == "action",
+        GateReason.INTENT_AMBIGUOUS: ctx.intent_label == "ambiguous",
+        GateReason.CLAIMS: draft_has_claims(ctx.draft),
+        GateReason.LOW_CONFIDENCE: not confident,
+        GateReason.NOT_TRIVIAL: not trivial,
+        GateReason.CONFIDENT: confident,
+        GateReason.TRIVIAL_ACK: trivial,
+    }
+    return tuple(reason for reason in GateReason if held.get(reason))
+
+
+def _decide(
+    ctx: CriticGateContext, signals: tuple[GateReason, ...], gate: Gate | None
+) -> tuple[GateDecision, GateReason, str | None]:
+    if gate is not None:
+        return _ask(gate, ctx)
+    if ctx.selective_gate_enabled:
+        floors, otherwise = _SELECTIVE_FLOORS, GateReason.TRIVIAL_ACK
+    else:
+        floors, otherwise = _LEGACY_FLOORS, GateReason.CONFIDENT
+    for reason in signals:
+        if reason in floors:
+            return GateDecision.FIRED, reason, None
+    return GateDecision.SKIPPED, otherwise, None
+
+
+def _ask(gate: Gate, ctx: CriticGateContext) -> tuple[GateDecision, GateReason, str | None]:
+    try:
+        fires = _as_answer(gate(ctx))
+    except Exception as error:
+        # A user's gate that fails must not open the way: the critic is asked.
+        logger.exception("draftcritic: the gate raised; the critic is asked")
+        return GateDecision.FIRED, GateReason.GATE_ERROR, type(error).__name__
+    return (GateDecision.FIRED if fires else GateDecision.SKIPPED), GateReason.CUSTOM_GATE, None
+
+
+def _as_answer(answer: Any) -> bool:
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("the gate is asynchronous: it must answer at once, with a bool")
+    return bool(answer)
+
+
+def _usable_gate(policy: Policy) -> Gate | None:
+    if policy.gate is None or callable(policy.gate):
+        return policy.gate
+    _warn_of(type(policy.gate).__name__)
+    return None
+
+
+@lru_cache(maxsize=16)
+def _warn_of(kind: str) -> None:
+    logger.warning("draftcritic: the gate is a %s and cannot be called; the default gate decides", kind)

@@ -1,0 +1,132 @@
+"""How far the agent's memory supports a draft, and whether it touched something sensitive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+COLD_START = 0.5
+"""The confidence of a turn for which nothing was activated."""
+
+_MISSING = object()
+
+
+def compute_confidence(activation_log: Mapping[str, Any] | None) -> float:
+    """Return how well the activated memory supports the turn, 0 to 1.
+
+    The weighted sum of three parts: 0.4 times the mean score of the activated nodes, 0.3 times the number of
+    inference paths over three, 0.3 times the mean weight of the traversed edges over five; the last two are capped
+    at one, the sum is clamped to 0..1. A log without activated nodes gives exactly 0.5.
+
+    Args:
+        activation_log: a mapping with the lists `activated_nodes` (mappings with `score`), `inference_paths` (lists
+            of labels) and `traversed_edges` (mappings with `weight`), each of which may be missing. What is no
+            finite number counts as zero.
+    """
+    return measure_activation(activation_log)[0]
+
+
+def measure_activation(activation_log: Mapping[str, Any] | None) -> tuple[float, bool]:
+    """Return the confidence, and whether the log held values that are no finite numbers or no lists."""
+    if not isinstance(activation_log, Mapping):
+        return COLD_START, activation_log is not None
+    nodes, bad_nodes = _items(activation_log, "activated_nodes")
+    paths, bad_paths = _items(activation_log, "inference_paths")
+    edges, bad_edges = _items(activation_log, "traversed_edges")
+    invalid = bad_nodes or bad_paths or bad_edges
+    if not nodes:
+        return COLD_START, invalid
+    seed_strength, bad_score = _mean(nodes, "score")
+    edge_weight, bad_weight = _mean(edges, "weight")
+    path_coverage = min(1.0, len(paths) / 3.0)
+    confidence = 0.4 * seed_strength + 0.3 * path_coverage + 0.3 * min(1.0, edge_weight / 5.0)
+    return max(0.0, min(1.0, confidence)), invalid or bad_score or bad_weight
+
+
+def detect_sensitive_hit(activation_log: Mapping[str, Any] | None, sensitive_tags: Iterable[str]) -> str | None:
+    """Return the first tag of an activated node, in node order then tag order, that is sensitive; else None.
+
+    Args:
+        activation_log: see `compute_confidence`; the tags of a node are its `tags`, else `properties.tags`. A single
+            string in place of a list of tags is one tag.
+        sensitive_tags: the tags to look for.
+    """
+    wanted = {sensitive_tags} if isinstance(sensitive_tags, str) else set(sensitive_tags)
+    if not wanted or not isinstance(activation_log, Mapping):
+        return None
+    for node in _items(activation_log, "activated_nodes")[0]:
+        for tag in _tags(node):
+            if isinstance(tag, str) and tag in wanted:
+                return str(tag)
+    return None
+
+
+def activation_from_resolved(resolved: Any) -> dict[str, list[Any]]:
+    """Return the activation log of a resolved activation.
+
+    Args:
+        resolved: a mapping or an object with `activated_nodes`, `inference_paths` and `traversed_edges`, as a memory
+            layer resolves it for a turn; None gives an empty log. Nodes and edges may be objects too.
+    """
+    if resolved is None:
+        return {}
+    names = ("activated_nodes", "inference_paths", "traversed_edges")
+    source = {name: _field(resolved, name) for name in names}
+    return {name: list(_items(source, name)[0]) for name in names}
+
+
+def _field(holder: Any, name: str) -> Any:
+    if isinstance(holder, Mapping):
+        return holder.get(name, _MISSING)
+    return getattr(holder, name, _MISSING)
+
+
+def _items(log: Mapping[str, Any], name: str) -> tuple[Collection[Any], bool]:
+    """Return the list of that name, and whether something else stood there."""
+    value = log.get(name)
+    if value is None or value is _MISSING:
+        return (), False
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping)):
+        return value, False
+    return (), True
+
+
+def _mean(holders: Collection[Any], name: str) -> tuple[float, bool]:
+    """Return the mean of a field, missing ones as zero, and whether some of them were no finite numbers."""
+    if not holders:
+        return 0.0, False
+    numbers = []
+    invalid = False
+    for holder in holders:
+        value = _field(holder, name)
+        number = 0.0 if value is _MISSING else _finite(value)
+        invalid = invalid or number is None
+        numbers.append(number or 0.0)
+    mean = sum(numbers) / len(numbers)
+    if not math.isfinite(mean):
+        mean = sum(number / len(numbers) for number in numbers)
+    return mean, invalid
+
+
+def _finite(value: Any) -> float | None:
+    if not isinstance(value, (Real, Decimal)):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _tags(node: Any) -> Iterable[Any]:
+    for holder in (node, _field(node, "properties")):
+        tags = _field(holder, "tags")
+        if isinstance(tags, str):
+            if tags:
+                return (tags,)
+        elif isinstance(tags, Iterable) and (not isinstance(tags, Collection) or len(tags)):
+            return tags
+    return ()

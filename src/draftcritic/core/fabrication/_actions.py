@@ -1,0 +1,42 @@
+"""Claims of an action in the first person, and the tools that can have done it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# What a tool is called (a part of its name) that does what the verbs say.
+_TOOLS_OF: tuple[tuple[str, str], ...] = (
+    ("ran executed", "run exec shell bash"),
+    ("called invoked", "call invoke exec"),
+    ("queried", "query search find select sql"),
+    ("triggered", "trigger fire start invoke"),
+    ("launched", "spawn launch start exec"),
+    ("started", "start spawn launch boot"),
+    ("spawned", "spawn subagent run_agent exec start_"),
+    ("stopped", "stop kill terminate halt"),
+    ("fetched", "fetch get download pull read"),
+    ("retrieved", "fetch get read search retriev"),
+    ("pulled", "pull fetch download get"),
+    ("pushed", "push upload send commit"),
+    ("posted", "post send publish http"),
+    ("sent", "send messag sms email twilio post"),
+    ("delivered", "send messag deliver post"),
+    ("dispatched", "dispatch send emit"),
+    ("updated", "update patch write edit"),
+    ("deleted", "delete remove drop destroy"),
+    ("created", "create add insert make provision"),
+    ("checked", "check status verify inspect"),
+)
+TOOL_HINTS: dict[str, tuple[str, ...]] = {
+    verb: tuple(hints.split()) for verbs, hints in _TOOLS_OF for verb in verbs.split()
+}
+"""Past tense of a verb -> parts of the names of tools that do it."""
+
+CLAIM = re.compile(rf"\bI\s+({'|'.join(TOOL_HINTS)})\b", re.IGNORECASE)
+"""An action that the draft claims; group 1 is the verb."""
+
+
+def tool_fits(verb: str, tool_names: Sequence[str]) -> bool:
+    """Whether one of the tools, named in lower case, can have done what the verb says."""
+    return any(hint in name for hint in TOOL_HINTS.get(verb.lower(), ()) for name in tool_names)

@@ -1,0 +1,213 @@
+"""Finds what a draft asserts and nothing in its turn grounds. One small function a kind, over one shared index."""
+
+from __future__ import annotations
+
+import logging
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from draftcritic.core.fabrication._actions import CLAIM, tool_fits
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS, known_keys
+from draftcritic.core.fabrication._types import FabricationFinding
+
+logger = logging.getLogger(__name__)
+
+MIN_INTENT_CONFIDENCE = 0.55
+"""A less certain intent of the user says nothing about the draft."""
+VERB_WINDOW = 60
+"""Characters between a short hexadecimal id and an action claim that belong together."""
+KEY_WINDOW = 32
+"""Characters before a short hexadecimal id in which its key stands."""
+
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+_SHORT_HEX = re.compile(r"\b[0-9a-fA-F]{6,16}\b")
+_KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][\w\-./]{0,127})\b", re.ASCII)
+_KEY_VALUE_SIGNS = (":", "=")
+_LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A draft on its way through the checks."""
+
+    text: str
+    keys: frozenset[str]
+    grounding: Grounding
+
+    @cached_property
+    def claims(self) -> list[re.Match[str]]:
+        return list(CLAIM.finditer(self.text))
+
+    @cached_property
+    def claim_starts(self) -> list[int]:
+        return [claim.start() for claim in self.claims]
+
+    @cached_property
+    def claim_ends(self) -> list[int]:
+        return [claim.end() for claim in self.claims]
+
+    @cached_property
+    def uuids(self) -> list[re.Match[str]]:
+        return list(_UUID.finditer(self.text))
+
+
+def detect_fabrication(
+    response_text: str | None,
+    tool_calls_this_turn: Sequence[Any] | None = None,
+    *,
+    hydrated_context: str = "",
+    user_message: str = "",
+    identifier_keys: Iterable[str] | None = None,
+    intent_verdict: Any = None,
+) -> list[FabricationFinding]:
+    """Return what the draft asserts and neither tool calls, context nor user message ground. Never raises.
+
+    Args:
+        response_text: the draft.
+        tool_calls_this_turn: the turn's tool calls, each a mapping with `name`, `args` and `result` (or `output`,
+            `response`, `input`).
+        hydrated_context: what the model saw beside the user's message: system prompt, history, documents.
+        user_message: the user's message of this turn.
+        identifier_keys: keys of identifiers beside the built-in ones.
+        intent_verdict: the intent of the user's request, with `label` and `confidence`.
+
+    Returns:
+        One finding for each identifier and kind, in the order of the checks, then of the draft.
+    """
+    try:
+        grounding = Grounding(tool_calls_this_turn, hydrated_context, user_message)
+        return find_fabrications(response_text, grounding, identifier_keys, intent_verdict)
+    except Exception:
+        # The check is a safety net under the application: it fails into silence, never into the turn.
+        logger.exception("draftcritic: the fabrication check failed; the draft counts as clean")
+        return []
+
+
+def find_fabrications(
+    draft: str | None, grounding: Grounding, identifier_keys: Iterable[str] | None = None, intent: Any = None
+) -> list[FabricationFinding]:
+    """Run all checks over a draft; the index `grounding` serves as many drafts of the turn as there are."""
+    if not isinstance(draft, str) or not draft.strip():
+        return []
+    checked = _Draft(draft, known_keys(identifier_keys), grounding)
+    unique: dict[tuple[str, str], FabricationFinding] = {}
+    for check in _CHECKS:
+        for finding in check(checked):
+            unique.setdefault((finding.identifier, finding.kind), finding)
+    findings = list(unique.values())
+    findings.extend(_unfulfilled_intent(intent, grounding))
+    return findings
+
+
+def _verb_claims(draft: _Draft) -> Iterator[FabricationFinding]:
+    tool_names = draft.grounding.tool_names
+    for claim in draft.claims:
+        if not tool_fits(claim[1], tool_names):
+            yield FabricationFinding(
+                identifier=claim[0],
+                kind="verb_claim",
+                severity="medium",
+                reason="The draft says that something was done, and no tool that does it was called this turn.",
+                pattern_kind="verb_claim",
+                confidence=0.8,
+                span=claim.span(),
+            )
+
+
+def _uuids(draft: _Draft) -> Iterator[FabricationFinding]:
+    for uuid in draft.uuids:
+        if not draft.grounding.holds_uuid(uuid[0]):
+            yield FabricationFinding(
+                identifier=uuid[0],
+                kind="uuid",
+                severity="high",
+                reason="No tool result, context or user message holds this UUID.",
+                pattern_kind="uuid",
+                confidence=0.95,
+                span=uuid.span(),
+            )
+
+
+def _short_hexes(draft: _Draft) -> Iterator[FabricationFinding]:
+    uuid_starts = [uuid.start() for uuid in draft.uuids]
+    for token in _SHORT_HEX.finditer(draft.text):
+        start, end = token.span()
+        before = bisect_right(uuid_starts, start) - 1
+        inside_uuid = before >= 0 and draft.uuids[before].end() > start
+        if inside_uuid or token[0].isdigit():
+            continue
+        key = _key_before(draft.text, start)
+        if key in draft.keys:
+            where = f"It stands behind the key {key!r}"
+        elif _near_claim(draft, start, end):
+            key, where = None, "It stands beside a claimed action"
+        else:
+            continue
+        if not draft.grounding.holds(token[0]):
+            yield FabricationFinding(
+                identifier=token[0],
+                kind="short_hex_near_key" if key else "short_hex_near_verb",
+                severity="high",
+                reason=f"{where}, and no tool result, context or user message holds it.",
+                key=key,
+                pattern_kind="short_hex_near_key" if key else "short_hex_near_verb",
+                confidence=0.6,
+                span=(start, end),
+            )
+
+
+def _key_before(text: str, at: int) -> str | None:
+    head = text[max(0, at - KEY_WINDOW) : at].rstrip()
+    if not head.endswith(_KEY_VALUE_SIGNS):
+        return None
+    key = _LAST_KEY.search(head[:-1].rstrip())
+    return key[0].lower() if key else None
+
+
+def _near_claim(draft: _Draft, start: int, end: int) -> bool:
+    before = bisect_right(draft.claim_ends, start) - 1
+    after = bisect_left(draft.claim_starts, end)
+    return (before >= 0 and start - draft.claim_ends[before] <= VERB_WINDOW) or (
+        after < len(draft.claim_starts) and draft.claim_starts[after] - end <= VERB_WINDOW
+    )
+
+
+def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
+    for pair in _KEY_VALUE.finditer(draft.text):
+        key, value = pair[1].lower(), pair[2]
+        if key in draft.keys and not draft.grounding.holds(value):
+            yield FabricationFinding(
+                identifier=value,
+                kind="kv",
+                severity="high" if key in IDENTIFIER_KEYS else "medium",
+                reason=f"No tool result, context or user message holds the value of {pair[1]!r}.",
+                key=key,
+                pattern_kind="kv",
+                confidence=0.8,
+                span=pair.span(),
+            )
+
+
+_CHECKS = (_verb_claims, _uuids, _short_hexes, _key_values)
+
+
+def _unfulfilled_intent(intent: Any, grounding: Grounding) -> Iterator[FabricationFinding]:
+    confidence = getattr(intent, "confidence", None)
+    if getattr(intent, "label", None) != "action" or not isinstance(confidence, (int, float)):
+        return
+    if confidence >= MIN_INTENT_CONFIDENCE and not grounding.tool_calls:
+        tools = getattr(intent, "matched_tool_keywords", None) or ()
+        named = f" (tools that fit: {', '.join(map(str, tools))})" if tools else ""
+        yield FabricationFinding(
+            identifier="",
+            kind="intent_action_no_tool",
+            severity="medium",
+            reason=f"The user asked for an action, intent confidence {confidence:.2f}, and no tool was called{named}.",
+            pattern_kind="intent_no_grounding",
+            confidence=0.7,
+        )
