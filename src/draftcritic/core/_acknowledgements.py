@@ -87,7 +87,7 @@ def is_acknowledgement(text: str) -> bool:
     if not stripped or len(stripped) > MAX_CHARS:
         return False
     tokens = _tokens(stripped)
-    return bool(tokens) and any(language.covers(tokens) for language in _languages())
+    return tokens is not None and any(language.covers(tokens) for language in _languages())
 
 
 def acknowledgement_languages() -> tuple[str, ...]:

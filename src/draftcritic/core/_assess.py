@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,33 +19,40 @@ from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
 
 logger = logging.getLogger(__name__)
 
-_SELECTIVE_FLOORS = (
-    GateReason.SENSITIVE_TAG,
-    GateReason.FABRICATION,
-    GateReason.TOOL_ACTION,
-    GateReason.INTENT_ACTION,
-    GateReason.INTENT_AMBIGUOUS,
-    GateReason.CLAIMS,
-    GateReason.NOT_TRIVIAL,
+_SELECTIVE_FLOORS = frozenset(
+    {
+        GateReason.SENSITIVE_TAG,
+        GateReason.FABRICATION,
+        GateReason.TOOL_ACTION,
+        GateReason.INTENT_ACTION,
+        GateReason.INTENT_AMBIGUOUS,
+        GateReason.CLAIMS,
+        GateReason.NOT_TRIVIAL,
+    }
 )
-_LEGACY_FLOORS = (GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE)
+_LEGACY_FLOORS = frozenset({GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE})
 
 
-def assess(turn: Turn, policy: Policy) -> Assessment:
+def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding] | None = None) -> Assessment:
     """Judge a draft without any model call: confidence, sensitive hit, fabrications, gate.
 
     The gate is the policy's own when it has one, else the selective or the legacy one. The reason is the first, in
     the order of `GateReason`, of the causes that the gate in force looks at; the signals are all that hold.
+
+    Args:
+        turn: the draft with what may ground it.
+        policy: what the gate goes by.
+        findings: what a fabrication check outside found; with None the policy decides on a check here.
     """
     if not turn.draft.strip():
         return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
     confidence, invalid = measure_activation(turn.activation)
     hit = detect_sensitive_hit(turn.activation, policy.all_sensitive_tags)
-    findings = _findings(turn, policy)
+    found = _findings(turn, policy) if findings is None else tuple(findings)
     ctx = CriticGateContext(
         draft=turn.draft,
         tool_calls_this_turn=turn.tool_calls,
-        fabrication_findings=findings or (),
+        fabrication_findings=found or (),
         intent_verdict=turn.intent,
         confidence=confidence,
         sensitive_hit=hit,
@@ -63,7 +70,7 @@ def assess(turn: Turn, policy: Policy) -> Assessment:
         signals=signals,
         confidence=confidence,
         sensitive_hit=hit,
-        findings=findings,
+        findings=found,
         activation_invalid=invalid,
         gate_error=error,
         threshold=policy.confidence_threshold,
@@ -137,10 +144,12 @@ def _as_answer(answer: Any) -> bool:
 
 
 def _usable_gate(policy: Policy) -> Gate | None:
-    if policy.gate is None or callable(policy.gate):
-        return policy.gate
-    _warn_of(type(policy.gate).__name__)
-    return None
+    # A configuration may hold any object where the policy says a gate.
+    gate: Any = policy.gate
+    if gate is not None and not callable(gate):
+        _warn_of(type(gate).__name__)
+        return None
+    return policy.gate
 
 
 @lru_cache(maxsize=16)

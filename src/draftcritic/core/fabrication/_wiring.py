@@ -61,10 +61,13 @@ async def apply_fabrication_check(
         config: has `fabrication_check_mode` (`off`, `observe`, `revise`, `refuse`; missing means off, any other word
             means observe) and maybe `fabrication_refuse_min_confidence` (default 0.8).
         response_text: the draft.
-        tool_calls_this_turn, hydrated_context, user_message, identifier_keys, intent_verdict: see
-            `detect_fabrication`.
+        tool_calls_this_turn: see `detect_fabrication`.
+        hydrated_context: see `detect_fabrication`.
+        user_message: see `detect_fabrication`.
+        identifier_keys: see `detect_fabrication`.
         callbacks: listeners; one with `on_fabrication_detected(event)`, a coroutine or not, gets a
             `FabricationDetectedEvent`. An exception out of a listener is logged and changes nothing else.
+        intent_verdict: see `detect_fabrication`.
         run_id: the id of the run that wrote the draft.
     """
     mode = _mode(config)
@@ -82,7 +85,7 @@ async def apply_fabrication_check(
         return FabricationOutcome(findings=[])
     threshold = _threshold(config)
     decision = decide_fabrication(findings, mode, threshold)
-    event = fabrication_event(findings, decision, mode, threshold, response_text, run_id)
+    event = fabrication_event(findings, decision, mode=mode, threshold=threshold, draft=response_text, run_id=run_id)
     return FabricationOutcome(
         findings=findings,
         replacement_draft=decision.replacement,
@@ -94,6 +97,7 @@ async def apply_fabrication_check(
 def fabrication_event(
     findings: Sequence[FabricationFinding],
     decision: FabricationDecision,
+    *,
     mode: FabricationMode,
     threshold: float,
     draft: str,
