@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from draftcritic.langchain import Caught, Interceptor, install, remove
+
+
+class Collector:
+    """A reviewer that keeps what it is handed."""
+
+    def __init__(self) -> None:
+        self.caught: list[Caught] = []
+        self.nested_calls = 0
+        self.captured: list[Any] = []
+        self.documents: list[Any] = []
+
+    def capture(self, run_id: Any = None) -> Any:
+        self.captured.append(run_id)
+        return ("origin", run_id)
+
+    def nested(self) -> None:
+        self.nested_calls += 1
+
+    def take(self, catch: Any) -> None:
+        self.caught.extend(catch())
+
+    async def atake(self, catch: Any) -> None:
+        self.caught.extend(catch())
+
+    def found(self, documents: Any) -> None:
+        self.documents.extend(documents)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+    splices = install(Interceptor(collector), retrievers=True)
+    yield collector
+    remove(splices)

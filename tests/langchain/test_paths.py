@@ -1,0 +1,353 @@
+"""Every way a draft leaves a chat model hands on exactly one draft, and the application sees no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import END, START, MessagesState, StateGraph
+from support.chat import Chat, StreamingChat
+
+from draftcritic.engine import reviewing
+from draftcritic.langchain import draft_text, extract, is_no_draft
+
+DRAFT = "Your parcel is on its way."
+ASK = "Where is my parcel?"
+MODELS = {"no stream": Chat, "stream": StreamingChat}
+
+
+def text(chunks: Any) -> str:
+    return "".join(chunk.text for chunk in chunks)
+
+
+def graph(node: Any) -> Any:
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", node)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", END)
+    return builder.compile()
+
+
+def sync_graph(model: Any) -> Any:
+    return graph(lambda state: {"messages": [model.invoke(state["messages"])]})
+
+
+def async_graph(model: Any) -> Any:
+    async def node(state: MessagesState) -> Any:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return graph(node)
+
+
+def in_messages_mode(model: Any) -> str:
+    stream = sync_graph(model).stream({"messages": [("user", ASK)]}, stream_mode="messages")
+    return text(chunk for chunk, _ in stream)
+
+
+SYNC: dict[str, Callable[[Any], str]] = {
+    "invoke": lambda m: m.invoke(ASK).text,
+    "invoke messages": lambda m: m.invoke([HumanMessage(ASK)]).text,
+    "batch": lambda m: m.batch([ASK])[0].text,
+    "batch_as_completed": lambda m: next(iter(m.batch_as_completed([ASK])))[1].text,
+    "generate": lambda m: m.generate([[HumanMessage(ASK)]]).generations[0][0].text,
+    "generate_prompt": lambda m: m.generate_prompt([m._convert_input(ASK)]).generations[0][0].text,
+    "stream": lambda m: text(m.stream(ASK)),
+    "chain": lambda m: (ChatPromptTemplate.from_messages([("user", "{q}")]) | m).invoke({"q": ASK}).text,
+    "chain stream": lambda m: text((ChatPromptTemplate.from_messages([("user", "{q}")]) | m).stream({"q": ASK})),
+    "bind": lambda m: m.bind(temperature=0).invoke(ASK).text,
+    "bind_tools": lambda m: m.bind_tools([]).invoke(ASK).text,
+    "with_retry": lambda m: m.with_retry().invoke(ASK).text,
+    "with_fallbacks": lambda m: m.with_fallbacks([Chat(answers=["no"])]).invoke(ASK).text,
+    "with_config": lambda m: m.with_config(tags=["x"]).invoke(ASK).text,
+    "graph invoke": lambda m: sync_graph(m).invoke({"messages": [("user", ASK)]})["messages"][-1].text,
+    "graph values": lambda m: (
+        list(sync_graph(m).stream({"messages": [("user", ASK)]}, stream_mode="values"))[-1]["messages"][-1].text
+    ),
+    "graph updates": lambda m: (
+        next(iter(sync_graph(m).stream({"messages": [("user", ASK)]}, stream_mode="updates")))["model"]["messages"][
+            0
+        ].text
+    ),
+    "graph messages": in_messages_mode,
+}
+
+
+async def atext(stream: Any) -> str:
+    return text([chunk async for chunk in stream])
+
+
+async def events_text(stream: Any) -> str:
+    return text([e["data"]["chunk"] async for e in stream if e["event"] == "on_chat_model_stream"])
+
+
+async def amessages(m: Any) -> str:
+    stream = async_graph(m).astream({"messages": [("user", ASK)]}, stream_mode="messages")
+    return text([chunk async for chunk, _ in stream])
+
+
+async def first_text(iterator: Any) -> str:
+    async for _, message in iterator:
+        return str(message.text)
+    return ""
+
+
+async def message_text(awaitable: Any) -> str:
+    return str((await awaitable).text)
+
+
+async def generation_text(awaitable: Any) -> str:
+    return str((await awaitable).generations[0][0].text)
+
+
+async def state_text(awaitable: Any) -> str:
+    return str((await awaitable)["messages"][-1].text)
+
+
+async def batch_text(awaitable: Any) -> str:
+    return str((await awaitable)[0].text)
+
+
+ASYNC: dict[str, Callable[[Any], Any]] = {
+    "ainvoke": lambda m: message_text(m.ainvoke(ASK)),
+    "abatch": lambda m: batch_text(m.abatch([ASK])),
+    "abatch_as_completed": lambda m: first_text(m.abatch_as_completed([ASK])),
+    "agenerate": lambda m: generation_text(m.agenerate([[HumanMessage(ASK)]])),
+    "agenerate_prompt": lambda m: generation_text(m.agenerate_prompt([m._convert_input(ASK)])),
+    "astream": lambda m: atext(m.astream(ASK)),
+    "chain": lambda m: message_text((RunnableLambda(lambda q: [HumanMessage(q)]) | m).ainvoke(ASK)),
+    "chain astream": lambda m: atext((RunnableLambda(lambda q: [HumanMessage(q)]) | m).astream(ASK)),
+    "with_retry": lambda m: message_text(m.with_retry().ainvoke(ASK)),
+    "astream_events v2": lambda m: events_text(m.astream_events(ASK, version="v2")),
+    "graph ainvoke": lambda m: state_text(async_graph(m).ainvoke({"messages": [("user", ASK)]})),
+    "graph messages": amessages,
+    "graph astream_events v2": lambda m: events_text(
+        async_graph(m).astream_events({"messages": [("user", ASK)]}, version="v2")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("path", SYNC)
+def test_sync_path(path: str, kind: str, collector: Any) -> None:
+    model = MODELS[kind](answers=[DRAFT])
+    assert SYNC[path](model) == DRAFT
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT]
+    turn = extract(collector.caught[0])
+    assert (turn.draft, turn.user_message, turn.draft_model) == (DRAFT, ASK, "gpt-4o-mini")
+    assert turn.run_id
+    assert collector.nested_calls == 0
+    assert len(model.calls) == 1
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("path", ASYNC)
+async def test_async_path(path: str, kind: str, collector: Any) -> None:
+    if kind == "no stream" and "astream_events" in path:
+        pytest.skip("without _stream LangChain emits no stream events of a model")
+    model = MODELS[kind](answers=[DRAFT])
+    assert await ASYNC[path](model) == DRAFT
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT]
+    turn = extract(collector.caught[0])
+    assert (turn.draft, turn.user_message) == (DRAFT, ASK)
+    assert turn.run_id
+    assert collector.caught[0].loop is asyncio.get_running_loop()
+    assert len(model.calls) == 1
+
+
+def test_stream_events_v3(collector: Any) -> None:
+    model = StreamingChat(answers=[DRAFT])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stream = model.stream_events(ASK, version="v3")
+        assert stream.output.text == DRAFT
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT]
+    assert extract(collector.caught[0]).streamed
+
+
+async def test_astream_events_v3(collector: Any) -> None:
+    model = StreamingChat(answers=[DRAFT])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stream = await model.astream_events(ASK, version="v3")
+        assert await stream.text == DRAFT
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_chunks_of_a_stream_are_unchanged(kind: str, collector: Any) -> None:
+    model = MODELS[kind](answers=[DRAFT])
+    config = {"run_id": "0199f3a4-7c9b-7000-8000-000000000001"}
+    seen = [c.model_dump() for c in model.stream(ASK, config=config)]
+    collector.caught.clear()
+    with reviewing():
+        bare = [c.model_dump() for c in MODELS[kind](answers=[DRAFT]).stream(ASK, config=config)]
+    assert collector.caught == []
+    assert seen == bare
+
+
+def test_several_prompts_and_generations_are_a_draft_each(collector: Any) -> None:
+    Chat(answers=["a", "b"], n=2).generate([[HumanMessage("1")], [HumanMessage("2")]])
+    assert [draft_text(c.answers) for c in collector.caught] == ["a", "a", "b", "b"]
+
+
+def test_a_draft_written_for_another_model_is_not_handed_on_twice(collector: Any) -> None:
+    class Router(BaseChatModel):
+        inner: Any
+
+        @property
+        def _llm_type(self) -> str:
+            return "router"
+
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+            return self.inner.generate([messages]).model_copy(update={}) and ChatResult(
+                generations=self.inner.generate([messages]).generations[0]
+            )
+
+    Router(inner=StreamingChat(answers=[DRAFT])).invoke(ASK)
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT]
+
+
+def test_a_subclass_that_calls_super_is_one_draft(collector: Any) -> None:
+    class Child(StreamingChat):
+        def invoke(self, *args: Any, **kwargs: Any) -> Any:
+            return super().invoke(*args, **kwargs)
+
+        def stream(self, *args: Any, **kwargs: Any) -> Any:
+            yield from super().stream(*args, **kwargs)
+
+    Child(answers=[DRAFT]).invoke(ASK)
+    list(Child(answers=[DRAFT]).stream(ASK))
+    assert len(collector.caught) == 2
+
+
+def test_a_task_that_outlives_the_call_is_an_application_again(collector: Any) -> None:
+    later: list[Any] = []
+
+    class Starter(Chat):
+        async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            async def work() -> None:
+                await asyncio.sleep(0.01)
+                await Chat(answers=["later"]).ainvoke("x")
+
+            later.append(asyncio.ensure_future(work()))
+            return self._generate(messages)
+
+    async def main() -> None:
+        await Starter(answers=[DRAFT]).ainvoke(ASK)
+        await asyncio.gather(*later)
+
+    asyncio.run(main())
+    assert [draft_text(c.answers) for c in collector.caught] == [DRAFT, "later"]
+
+
+class TestNoDraft:
+    def test_tool_calls(self, collector: Any) -> None:
+        call = {"name": "look_up", "args": {}, "id": "1"}
+        for kind in MODELS.values():
+            collector.caught.clear()
+            kind(answers=[AIMessage("Let me look.", tool_calls=[call])]).invoke(ASK)
+            assert [is_no_draft(c) for c in collector.caught] == [True]
+            assert extract(collector.caught[0]).draft == ""
+
+    def test_streamed_tool_calls(self, collector: Any) -> None:
+        call = {"name": "look_up", "args": {}, "id": "1"}
+        list(StreamingChat(answers=[AIMessage("Let me look.", tool_calls=[call])]).stream(ASK))
+        assert extract(collector.caught[0]).draft == ""
+
+    def test_structured_output(self, collector: Any) -> None:
+        class Parcel(TypedDict):
+            place: str
+
+        call = {"name": "Parcel", "args": {"place": "x"}, "id": "1"}
+        chain = Chat(answers=[AIMessage("", tool_calls=[call])]).with_structured_output(Parcel)
+        assert chain.invoke(ASK) == {"place": "x"}
+        assert [extract(c).draft for c in collector.caught] == [""]
+
+    @pytest.mark.parametrize(
+        "kwargs",
+        [
+            {"response_format": {"type": "json_object"}},
+            {"response_mime_type": "application/json"},
+            {"format": "json"},
+            {"output_config": {"format": {"type": "json_schema"}}},
+        ],
+    )
+    def test_response_formats(self, kwargs: Any, collector: Any) -> None:
+        Chat(answers=['{"a": 1}']).bind(**kwargs).invoke(ASK)
+        assert [extract(c).draft for c in collector.caught] == [""]
+
+    def test_a_text_format_is_a_draft(self, collector: Any) -> None:
+        Chat(answers=[DRAFT]).bind(response_format={"type": "text"}).invoke(ASK)
+        assert [extract(c).draft for c in collector.caught] == [DRAFT]
+
+
+class TestLeftEarly:
+    def test_closed(self, collector: Any) -> None:
+        stream = StreamingChat(answers=[DRAFT]).stream(ASK)
+        next(stream)
+        stream.close()
+        assert [(c.complete, draft_text(c.answers)) for c in collector.caught] == [(False, "Your")]
+
+    def test_dropped(self, collector: Any) -> None:
+        stream = StreamingChat(answers=[DRAFT]).stream(ASK)
+        next(stream)
+        del stream
+        gc.collect()
+        assert [c.complete for c in collector.caught] == [False]
+
+    def test_never_read(self, collector: Any) -> None:
+        StreamingChat(answers=[DRAFT]).stream(ASK).close()
+        assert collector.caught == []
+
+    async def test_async_break(self, collector: Any) -> None:
+        async for _ in StreamingChat(answers=[DRAFT]).astream(ASK):
+            break
+        gc.collect()
+        await asyncio.sleep(0.01)
+        assert [c.complete for c in collector.caught] == [False]
+
+    def test_error_goes_through_untouched(self, collector: Any) -> None:
+        stream = StreamingChat(answers=[DRAFT], fail_after=2).stream(ASK)
+        with pytest.raises(ConnectionError, match="the stream broke"):
+            list(stream)
+        assert [c.complete for c in collector.caught] == [False]
+
+    async def test_cancelled(self, collector: Any) -> None:
+        class Slow(Chat):
+            async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+                await asyncio.sleep(60)
+
+        task = asyncio.ensure_future(Slow(answers=[DRAFT]).ainvoke(ASK))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert collector.caught == []
+
+
+def test_the_models_error_is_the_same_object(collector: Any) -> None:
+    error = ValueError("bad request")
+    with pytest.raises(ValueError) as caught:
+        Chat(answers=[DRAFT], error=error).invoke(ASK)
+    assert caught.value is error
+    assert collector.caught == []
+
+
+def test_the_critics_own_call_is_left_alone(collector: Any) -> None:
+    model = StreamingChat(answers=["verdict"])
+    with reviewing():
+        model.invoke(ASK)
+        list(model.stream(ASK))
+    model.with_retry().invoke(ASK, config={"metadata": {"draftcritic_internal": True}})
+    list(model.stream(ASK, config={"metadata": {"draftcritic_internal": True}}))
+    assert collector.caught == []
+    assert collector.nested_calls == 4

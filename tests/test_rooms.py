@@ -1,0 +1,71 @@
+"""Each room imports only what the architecture lets it import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import draftcritic
+
+ROOT = Path(draftcritic.__file__).parent
+ALLOWED = {
+    "core": {"draftcritic.core", "genai_prices"},
+    "engine": {"draftcritic.core", "draftcritic.engine"},
+    "langchain": {"draftcritic.core", "draftcritic.engine", "draftcritic.langchain", "langchain_core", "langsmith"},
+    "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
+    "frameworks": {
+        "draftcritic.core",
+        "draftcritic.engine",
+        "draftcritic.frameworks",
+        "draftcritic.langchain",
+        "draftcritic._runtime",
+        "langchain_core",
+        "symfonic",
+    },
+}
+STANDARD = __import__("sys").stdlib_module_names
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_a_room_imports_only_what_it_may(room: str) -> None:
+    paths = sorted((ROOT / room).rglob("*.py"))
+    assert paths
+    for path in paths:
+        for name in imports_of(path):
+            if name.partition(".")[0] in STANDARD:
+                continue
+            assert any(name == one or name.startswith(f"{one}.") for one in ALLOWED[room]), f"{path.name}: {name}"
+
+
+def test_init_files_only_reexport() -> None:
+    for path in ROOT.rglob("__init__.py"):
+        if path.parent == ROOT:
+            continue  # loads its names lazily
+        for node in ast.parse(path.read_text()).body:
+            assert isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr, ast.Assign, ast.If)), path
+            if isinstance(node, ast.Assign):
+                assert isinstance(node.targets[0], ast.Name), path
+                assert node.targets[0].id == "__all__", path
+
+
+def test_no_wire_name_outside_the_names_module() -> None:
+    for path in ROOT.rglob("*.py"):
+        if path.name == "names.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+                is_module = node.value.startswith(tuple(f"draftcritic.{p.name}" for p in ROOT.iterdir() if p.is_dir()))
+                wire = node.value.startswith(("draftcritic.", "gen_ai.")) and not is_module
+                assert not wire, f"{path.relative_to(ROOT)} spells out {node.value!r}"
