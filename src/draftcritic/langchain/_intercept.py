@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from draftcritic.langchain._call import Call
@@ -35,6 +35,11 @@ class Reviewer(Protocol):
     def found(self, documents: Any) -> None:
         """A retriever found these documents."""
         ...
+
+
+def _never() -> bool:
+    """Say that a stream is whole only when it has ended."""
+    return False
 
 
 class Interceptor:
@@ -126,7 +131,8 @@ class Interceptor:
             items = self._afollow(
                 original(model, *args, **kwargs),
                 _ignore,
-                lambda complete: call.caught_message(stream.output_message, complete),
+                lambda complete: call.caught_message(_message_of(stream), complete),
+                lambda: stream.output_message is not None,
             )
         try:
             async for item in items:
@@ -156,7 +162,11 @@ class Interceptor:
         return True
 
     def _follow(
-        self, source: Any, keep: Callable[[Any], None], catch: Callable[[bool], Sequence[Caught]]
+        self,
+        source: Any,
+        keep: Callable[[Any], None],
+        catch: Callable[[bool], Sequence[Caught]],
+        whole: Callable[[], bool] = _never,
     ) -> Iterator[Any]:
         frame = Frame()
         started = complete = False
@@ -169,17 +179,26 @@ class Interceptor:
                         break
                 keep(item)
                 started = True
+                if not complete and whole():
+                    # Whoever reads by `whole` does not come back for the end of the generator.
+                    complete = True
+                    self._reviewer.take(lambda: catch(True))
                 yield item
-            complete = True
+            if not complete:
+                complete = True
+                self._reviewer.take(lambda: catch(True))
         finally:
             frame.open = False
             source.close()
             if started and not complete:
                 self._reviewer.take(lambda: catch(False))
-        self._reviewer.take(lambda: catch(True))
 
     async def _afollow(
-        self, source: Any, keep: Callable[[Any], None], catch: Callable[[bool], Sequence[Caught]]
+        self,
+        source: Any,
+        keep: Callable[[Any], None],
+        catch: Callable[[bool], Sequence[Caught]],
+        whole: Callable[[], bool] = _never,
     ) -> AsyncIterator[Any]:
         frame = Frame()
         started = complete = False
@@ -192,15 +211,19 @@ class Interceptor:
                         break
                 keep(item)
                 started = True
+                if not complete and whole():
+                    complete = True
+                    await self._reviewer.atake(lambda: catch(True))
                 yield item
-            complete = True
+            if not complete:
+                complete = True
+                await self._reviewer.atake(lambda: catch(True))
         finally:
             frame.open = False
             await source.aclose()
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: catch(False))
-        await self._reviewer.atake(lambda: catch(True))
 
 
 async def _whole(source: Any) -> AsyncIterator[Any]:
@@ -209,6 +232,11 @@ async def _whole(source: Any) -> AsyncIterator[Any]:
             yield item
     finally:
         await source.aclose()
+
+
+def _message_of(stream: Any) -> Any:
+    # A producer may leave out the event that finishes the message; LangChain then finishes it after the last event.
+    return stream.output_message or getattr(stream, "_assemble_message", lambda: None)()
 
 
 def _ignore(_: Any) -> None:
