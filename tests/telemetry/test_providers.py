@@ -30,6 +30,7 @@ def run(code: str, **environment: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", _PRELUDE + textwrap.dedent(code)],
         env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
         capture_output=True,
         text=True,
         timeout=120,

@@ -194,6 +194,19 @@ def test_no_verdict_is_an_error(harness: Harness, outcome: object, verdict: str,
     assert "draftcritic.failure" not in span.attributes
 
 
+def test_a_reflection_that_findings_overrule_is_on_record(harness: Harness) -> None:
+    failing = Failed(Failure.TIMEOUT, Verdict.APPROVE, error_type="TimeoutError", call=CALL)
+    harness.record(review(Forced(Verdict.REVISE, "Better.", overruled=failing)))
+    span = harness.span
+    assert span.attributes["draftcritic.verdict"] == "revise"
+    assert span.attributes["draftcritic.verdict.source"] == "fabrication"
+    assert span.attributes["draftcritic.failure"] == "timeout"
+    assert span.attributes["error.type"] == "TimeoutError"
+    assert span.attributes["draftcritic.usage.input_tokens"] == 812
+    assert span.status.status_code is StatusCode.ERROR
+    assert [event.name for event in span.events] == ["on_llm_start", "on_llm_end"]
+
+
 def test_a_skipped_review_names_no_model_of_the_critic(harness: Harness) -> None:
     harness.record(skipped())
     span = harness.span

@@ -38,8 +38,15 @@ NOT_EVALUATED_REASONS = (
     GateReason.ABANDONED,
     GateReason.NESTED,
 )
-_FORCED_REASONS = (GateReason.SENSITIVE_TAG, GateReason.FABRICATION)
-"""The reasons that can stand before or at a fabrication finding."""
+_FORCED_REASONS = (
+    GateReason.SENSITIVE_TAG,
+    GateReason.FABRICATION,
+    GateReason.LOW_CONFIDENCE,
+    GateReason.CUSTOM_GATE,
+    GateReason.GATE_ERROR,
+    GateReason.CONFIDENT,
+)
+"""The reasons that can stand on a draft with a fabrication finding: not every gate looks at findings first."""
 _ENFORCED = {
     Verdict.APPROVE: Action.PASSED,
     Verdict.REVISE: Action.REPLACED,
@@ -251,6 +258,8 @@ def _asked_series(mode: Mode) -> Iterator[Series]:
     for reason in FIRED_REASONS:
         for verdict in Verdict:
             yield verdict, VerdictSource.REFLECTION, reason, _action(mode, verdict)
+        if reason in _FORCED_REASONS:
+            yield Verdict.REVISE, VerdictSource.FABRICATION, reason, _action(mode, Verdict.REVISE)
         yield Verdict.APPROVE, VerdictSource.FAILURE, reason, Action.FAILED_OPEN
         yield Verdict.REFUSE, VerdictSource.FAILURE, reason, Action.FAILED_CLOSED
 

@@ -202,15 +202,18 @@ _DRAFT = (
     AttributeInfo(names.SESSION_ID, "string", "Id of the session.", when=_RUN_HAS),
     AttributeInfo(names.USER_ID, "string", "Id of the user.", when=_RUN_HAS),
 )
-_CONTENT = tuple(
-    AttributeInfo(name, kind, meaning, when=_CAPTURED, content=True)
-    for name, kind, meaning in (
-        (names.CONTENT_DRAFT, "string", "The draft."),
-        (names.CONTENT_REVISION, "string", "The text that stands in for a revised draft."),
-        (names.CONTENT_REFUSAL, "string", "The message that stands in for a refused draft."),
-        (names.CONTENT_PREFERENCES, "string[]", "The preferences that the critic named."),
-        (names.CONTENT_FABRICATIONS, "string[]", "The identifiers that nothing grounds."),
-    )
+
+
+def _content(name: str, kind: AttributeType, meaning: str) -> AttributeInfo:
+    return AttributeInfo(name, kind, meaning, when=_CAPTURED, content=True)
+
+
+_CONTENT = (
+    _content(names.CONTENT_DRAFT, "string", "The draft."),
+    _content(names.CONTENT_REVISION, "string", "The text that stands in for a revised draft."),
+    _content(names.CONTENT_REFUSAL, "string", "The message that stands in for a refused draft."),
+    _content(names.CONTENT_PREFERENCES, "string[]", "The preferences that the critic named."),
+    _content(names.CONTENT_FABRICATIONS, "string[]", "The identifiers that nothing grounds."),
 )
 _CALL = (names.MODEL, names.SKU)
 _USAGE = (names.USAGE_INPUT_TOKENS, names.USAGE_OUTPUT_TOKENS, names.USAGE_COST_USD)

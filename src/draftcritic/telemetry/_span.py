@@ -64,9 +64,9 @@ def call_end_attributes(call: ModelCall) -> dict[str, Value]:
 
 def error_type(review: Review) -> str | None:
     """Return what ended the critic's work: the exception's name, else the failure; None when nothing did."""
-    if not isinstance(review.outcome, Failed):
+    if not isinstance(review.reflection, Failed):
         return None
-    return review.outcome.error_type or str(review.outcome.failure)
+    return review.reflection.error_type or str(review.reflection.failure)
 
 
 def content_attributes(review: Review) -> dict[str, Value]:
@@ -113,8 +113,8 @@ def _put_findings(attributes: dict[str, Value], review: Review) -> None:
         put(attributes, names.FABRICATION_COUNT, len(findings))
     if findings:
         put(attributes, names.FABRICATION_MAX_CONFIDENCE, max(float(f.confidence) for f in findings))
-    if isinstance(review.outcome, Judged):
-        put(attributes, names.PREFERENCES_MATCHED, len(review.outcome.matched_preferences))
+    if isinstance(review.reflection, Judged):
+        put(attributes, names.PREFERENCES_MATCHED, len(review.matched_preferences))
 
 
 def _put_assessment(attributes: dict[str, Value], review: Review, threshold: float | None) -> None:
