@@ -95,7 +95,7 @@ class Interceptor:
         """Stand in for `BaseChatModel.astream`."""
         call = Call.of_stream(model, args, kwargs)
         if not self._wants(call):
-            items = _whole(original(model, *args, **kwargs))
+            items = _unchanged(original(model, *args, **kwargs))
         else:
             call.loop = asyncio.get_running_loop()
             args, kwargs = call.named(args, kwargs)
@@ -115,7 +115,12 @@ class Interceptor:
             return
         source = original(model, *args, **kwargs)
         stream = kwargs["stream"]
-        yield from self._follow(source, _ignore, lambda complete: call.caught_message(stream.output_message, complete))
+        yield from self._follow(
+            source,
+            _ignore,
+            lambda complete: call.caught_message(_message_of(stream), complete),
+            lambda: stream.output_message is not None,
+        )
 
     async def aevents(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
@@ -124,7 +129,7 @@ class Interceptor:
         call = Call.of_generate(model, args, kwargs)
         call.streamed = True
         if not self._wants(call):
-            items = _whole(original(model, *args, **kwargs))
+            items = _unchanged(original(model, *args, **kwargs))
         else:
             call.loop = asyncio.get_running_loop()
             stream = kwargs["stream"]
@@ -226,7 +231,7 @@ class Interceptor:
                 self._reviewer.take(lambda: catch(False))
 
 
-async def _whole(source: Any) -> AsyncIterator[Any]:
+async def _unchanged(source: Any) -> AsyncIterator[Any]:
     try:
         async for item in source:
             yield item
