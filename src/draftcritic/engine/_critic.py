@@ -12,7 +12,6 @@ from draftcritic.core import (
     Action,
     Assessment,
     FabricationFinding,
-    FabricationMode,
     Failed,
     Failure,
     Forced,
@@ -31,6 +30,7 @@ from draftcritic.core import (
     Turn,
     Verdict,
     assess,
+    decide_fabrication,
     normalise_sku,
 )
 from draftcritic.engine._failures import classify, qualified_name
@@ -161,15 +161,14 @@ class Critic:
 
     def _forced(self, assessment: Assessment) -> Forced | None:
         """Return what the fabrication findings alone decide."""
-        findings, mode = assessment.findings or (), self._policy.fabrication_mode
-        if not findings:
-            return None
-        if mode is FabricationMode.REVISE:
-            return Forced(Verdict.REVISE, self._policy.default_revision)
-        if mode is FabricationMode.REFUSE and any(
-            f.confidence >= self._policy.fabrication_refuse_threshold for f in findings
-        ):
-            return Forced(Verdict.REFUSE, self._policy.default_refusal)
+        policy = self._policy
+        decision = decide_fabrication(
+            assessment.findings or (), policy.fabrication_mode, policy.fabrication_refuse_threshold
+        )
+        if decision.replacement is not None:
+            return Forced(Verdict.REFUSE, decision.replacement)
+        if decision.forced_verdict is not None:
+            return Forced(decision.forced_verdict, policy.default_revision)
         return None
 
     def _reflect(
