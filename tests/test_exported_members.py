@@ -59,11 +59,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("room", ["core", "engine", "langchain", "telemetry", "frameworks", "settings", "cli", "demo"])
-def test_every_room_exports_a_sorted_list_of_things_that_exist(room: str) -> None:
+def test_every_room_exports_things_that_exist(room: str) -> None:
     import importlib
 
     module = importlib.import_module(f"draftcritic.{room}")
-    assert list(module.__all__) == sorted(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
     for name in module.__all__:
         assert hasattr(module, name), name
 

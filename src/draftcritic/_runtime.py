@@ -93,7 +93,7 @@ class Runtime:
 
     def _submit(self, caught: Caught) -> None:
         if not self._runner.submit(lambda: caught.context.run(self._review, caught)):
-            turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.streamed)
+            turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.exposed)
             self._critic.decline(turn, GateReason.QUEUE_FULL, caught.origin)
 
     def _review(self, caught: Caught) -> None:

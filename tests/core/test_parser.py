@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from draftcritic.core._parser import MAX_REPLY_CHARS, parse_reflection_output
 from draftcritic.core._words import Failure, Verdict
 
-SHARED = Path(os.environ.get("DRAFTCRITIC_SHARED") or Path(__file__).parents[2] / "../shared")
+SHARED = Path(os.environ.get("SHARED_DIR") or Path(__file__).parents[2] / "../shared")
 CASES = SHARED / "cases" / "judge_outputs.jsonl"
 
 APPROVE = '{"verdict": "approve"}'

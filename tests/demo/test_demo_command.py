@@ -117,16 +117,22 @@ def test_verdicts_and_gate_reasons(demo: tuple[Any, list[Trace]]) -> None:
     assert [number for number, verdict in enumerate(verdicts, 1) if verdict == "refuse"] == [11, 16]
     reasons = {number: review.attributes["draftcritic.gate.reason"] for number, review in enumerate(reviews, 1)}
     assert [number for number, reason in reasons.items() if reason == "trivial_ack"] == [2, 8, 10]
-    assert (reasons[3], reasons[5], reasons[11]) == ("fabrication", "tool_action", "sensitive_tag")
-    assert set(reasons.values()) == {
-        "sensitive_tag",
+    assert Counter(reasons.values()) == {
+        "claims": 5,
+        "tool_action": 3,
+        "trivial_ack": 3,
+        "fabrication": 2,
+        "not_trivial": 2,
+        "sensitive_tag": 1,
+    }
+    assert (reasons[3], reasons[4], reasons[5], reasons[11]) == (
+        "fabrication",
         "fabrication",
         "tool_action",
-        "claims",
-        "low_confidence",
-        "not_trivial",
-        "trivial_ack",
-    }
+        "sensitive_tag",
+    )
+    signals = {number: review.attributes["draftcritic.gate.signals"] for number, review in enumerate(reviews, 1)}
+    assert (signals[14], signals[15]) == (["low_confidence", "not_trivial"], ["not_trivial", "confident"])
 
 
 def test_skus_and_sessions(demo: tuple[Any, list[Trace]]) -> None:

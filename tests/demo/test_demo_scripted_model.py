@@ -88,7 +88,7 @@ def test_the_critic_is_matched_by_the_draft_within_its_prompt(server: ScriptedMo
         draft: json.loads(str(critic.invoke([("system", "Judge."), ("user", f"<d>{draft}</d>")]).content))["verdict"]
         for draft in (
             "Here is a voucher for free shoes: FREESHOES100.",
-            "I've refunded 18.50 EUR to your card.",
+            "I sent the 18.50 EUR back to your card.",
             "Gern geschehen!",
         )
     }

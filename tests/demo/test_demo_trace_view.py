@@ -26,6 +26,7 @@ REVIEW = {
     "draftcritic.action": "recorded",
     "draftcritic.gate.decision": "fired",
     "draftcritic.gate.reason": "sensitive_tag",
+    "draftcritic.gate.signals": ["sensitive_tag", "claims", "low_confidence"],
     "draftcritic.confidence": 0.5,
     "draftcritic.sku": "gpt-4.1-nano",
     "draftcritic.draft.sku": "gpt-4o-mini",
@@ -83,7 +84,7 @@ def send_metrics(receiver: OtlpReceiver) -> None:
 
 def printed(receiver: OtlpReceiver) -> str:
     out = io.StringIO()
-    show(Console(file=out, width=200), receiver.spans, receiver.points, receiver.events)
+    show(Console(file=out, width=250), receiver.spans, receiver.points, receiver.events)
     return out.getvalue()
 
 
@@ -108,7 +109,10 @@ def test_a_review_shows_its_verdict_reason_confidence_and_skus(receiver: OtlpRec
     lines = printed(receiver).splitlines()
     assert any(line.startswith("turn 1  mia-1  trace ") for line in lines)
     (review,) = [line for line in lines if "draftcritic.review" in line and "failed" not in line]
-    assert "refuse (reflection, recorded)  gate fired: sensitive_tag  confidence 0.50" in review
+    assert (
+        "refuse (reflection, recorded)  gate fired: sensitive_tag (and claims, low_confidence)  confidence 0.50"
+        in review
+    )
     assert review.endswith("gpt-4.1-nano on gpt-4o-mini")
     assert any("critic failed: timeout  ERROR TimeoutError" in line for line in lines)
     assert any("chat gpt-4o-mini" in line and line.endswith("100+7 tokens") for line in lines)

@@ -25,6 +25,7 @@ class Call:
     origin: Any = None
     loop: asyncio.AbstractEventLoop | None = None
     streamed: bool = False
+    exposed: bool = False
     chunks: list[Any] = field(default_factory=list)
 
     @classmethod
@@ -39,6 +40,7 @@ class Call:
             kwargs=kwargs,
             metadata=getattr(run_manager, "metadata", None) or EMPTY,
             run=getattr(run_manager, "run_id", None),
+            exposed=_streams_tokens(model, run_manager),
         )
 
     @classmethod
@@ -55,6 +57,7 @@ class Call:
             metadata=config.get("metadata") or EMPTY,
             run=(given or {}).get("run_id"),
             streamed=True,
+            exposed=True,
         )
 
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -102,8 +105,20 @@ class Call:
             context=copy_context(),
             loop=self.loop,
             streamed=self.streamed,
+            exposed=self.exposed,
             complete=complete,
         )
+
+
+def _streams_tokens(model: Any, run_manager: Any) -> bool:
+    """Whether a listener of the run, such as LangGraph's messages mode, sees the tokens while the model writes."""
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.tracers._streaming import _StreamingCallbackHandler
+
+    kind = type(model)
+    if kind._stream is BaseChatModel._stream and kind._astream is BaseChatModel._astream:
+        return False
+    return any(isinstance(h, _StreamingCallbackHandler) for h in getattr(run_manager, "handlers", None) or ())
 
 
 def _new_run_id() -> Any:

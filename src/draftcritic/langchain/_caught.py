@@ -54,6 +54,7 @@ class Caught:
         context: the caller's context variables.
         loop: the caller's event loop, when it was a coroutine that called.
         streamed: the draft left as a stream.
+        exposed: its tokens reached a listener or reader while the model wrote.
         complete: the stream was read to its end.
     """
 
@@ -67,4 +68,5 @@ class Caught:
     context: Context
     loop: AbstractEventLoop | None = None
     streamed: bool = False
+    exposed: bool = False
     complete: bool = True

@@ -109,7 +109,7 @@ class Interceptor:
     def events(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """Stand in for `BaseChatModel._iter_v2_events`, which drives `stream_events(version="v3")`."""
         call = Call.of_generate(model, args, kwargs)
-        call.streamed = True
+        call.streamed = call.exposed = True
         if not self._wants(call):
             yield from original(model, *args, **kwargs)
             return
@@ -127,7 +127,7 @@ class Interceptor:
     ) -> AsyncIterator[Any]:
         """Stand in for `BaseChatModel._aiter_v2_events`, which drives `astream_events(version="v3")`."""
         call = Call.of_generate(model, args, kwargs)
-        call.streamed = True
+        call.streamed = call.exposed = True
         if not self._wants(call):
             items = _unchanged(original(model, *args, **kwargs))
         else:

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.prompts import ChatPromptTemplate
+from support.chat import Chat
+
+from draftcritic import activation
+from draftcritic.core import IntentVerdict
+from draftcritic.langchain import Answer, Caught, DocumentMemory, extract
+
+CALL = {"name": "look_up_order", "args": {"order": "A-17"}, "id": "c1"}
+CONVERSATION = [
+    SystemMessage("You are the shop's assistant."),
+    HumanMessage("Hello"),
+    AIMessage("Hi! How can I help?"),
+    HumanMessage([{"type": "text", "text": "Where is order A-17?"}, {"type": "image_url", "image_url": "x"}]),
+    AIMessage("", tool_calls=[CALL]),
+    ToolMessage("shipped", tool_call_id="c1", name="look_up_order"),
+]
+
+
+def caught(answer: Any = "It has shipped.", prompt: Any = CONVERSATION, **given: Any) -> Caught:
+    message = answer if not isinstance(answer, str) else AIMessage(answer)
+    values: dict[str, Any] = {
+        "model": Chat(answers=["x"], model_name="gpt-4o-mini"),
+        "prompt": prompt,
+        "answers": [Answer.of(message)],
+        "call_kwargs": {},
+        "metadata": {},
+        "run_id": "r1",
+        "origin": None,
+        "context": copy_context(),
+    }
+    return Caught(**{**values, **given})
+
+
+def test_a_turn_of_a_conversation() -> None:
+    turn = extract(caught())
+    assert turn.draft == "It has shipped."
+    assert turn.user_message == "Where is order A-17?"
+    assert turn.context == "You are the shop's assistant.\nHello\nHi! How can I help?"
+    assert turn.tool_calls == ({"name": "look_up_order", "args": {"order": "A-17"}, "id": "c1", "result": "shipped"},)
+    assert turn.run_id == "r1"
+    assert turn.activation == {}
+    assert turn.intent is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "user"),
+    [
+        ("Hello", "Hello"),
+        ([("system", "s"), ("user", "Hello")], "Hello"),
+        ([{"role": "user", "content": "Hello"}], "Hello"),
+        (ChatPromptTemplate.from_messages([("user", "Hello")]).invoke({}), "Hello"),
+        ([ChatMessage(role="user", content="Hello")], "Hello"),
+        ([SystemMessage("Write a poem.")], ""),
+        ([], ""),
+    ],
+)
+def test_every_form_of_input(prompt: Any, user: str) -> None:
+    assert extract(caught(prompt=prompt)).user_message == user
+
+
+@pytest.mark.parametrize(
+    ("content", "draft"),
+    [
+        ([], ""),
+        ("", ""),
+        ("  ", "  "),
+        (["a", {"type": "text", "text": "b"}], "ab"),
+        ([{"type": "thinking", "thinking": "secret"}, {"type": "text", "text": "b"}], "b"),
+        ([{"type": "reasoning", "reasoning": "secret"}, {"text": "b"}], "b"),
+        ([{"type": "text"}, {"type": "text", "text": "ok"}, {"type": "image_url"}], "ok"),
+        ([{"type": "unknown", "text": "x"}], ""),
+    ],
+)
+def test_only_text_parts_are_the_draft(content: Any, draft: str) -> None:
+    assert extract(caught(AIMessage(content))).draft == draft
+
+
+def test_a_result_without_its_call_is_kept() -> None:
+    prompt = [HumanMessage("q"), ToolMessage("found", tool_call_id="z", name="search")]
+    assert extract(caught(prompt=prompt)).tool_calls == ({"name": "search", "id": "z", "result": "found"},)
+
+
+def test_earlier_turns_calls_are_no_calls_of_this_turn() -> None:
+    turn = extract(caught(prompt=[*CONVERSATION, AIMessage("It has shipped."), HumanMessage("Thanks!")]))
+    assert turn.tool_calls == ()
+    assert "shipped" in turn.context
+
+
+def test_ids_come_from_the_run() -> None:
+    answer = AIMessage("x", id="msg_1", response_metadata={"model_name": "gpt-4o-2024-08-06"})
+    metadata = {"thread_id": "t-1", "session_id": "s-1", "user_id": 42}
+    turn = extract(caught(answer, metadata=metadata))
+    assert (turn.conversation_id, turn.session_id, turn.user_id) == ("t-1", "s-1", "42")
+    assert turn.response_id == "msg_1"
+    assert turn.draft_model == "gpt-4o-2024-08-06"
+    own = extract(caught(AIMessage("x", id="lc_run--1")))
+    assert (own.response_id, own.conversation_id, own.session_id, own.user_id) == (None, None, None, None)
+    assert own.draft_model == "gpt-4o-mini"
+
+
+def test_chunks_are_one_draft_with_the_metadata_of_all() -> None:
+    chunks = [
+        AIMessageChunk("It has", id="lc_run--1", response_metadata={"model_name": "m"}),
+        AIMessageChunk(" shipped.", response_metadata={"id": "chatcmpl-7", "model_name": None}),
+    ]
+    turn = extract(caught(answers=[Answer.of(c) for c in chunks], streamed=True, exposed=True))
+    assert (turn.draft, turn.draft_model, turn.response_id) == ("It has shipped.", "m", "chatcmpl-7")
+    assert turn.streamed
+    assert turn.exposed
+
+
+def test_the_answer_is_taken_as_it_was() -> None:
+    message = AIMessage([{"type": "text", "text": "first"}])
+    one = caught(message)
+    message.content = "changed"
+    assert extract(one).draft == "first"
+
+
+class TestActivation:
+    LOG = {"activated_nodes": [{"score": 0.9, "tags": ["pii"]}]}  # noqa: RUF012
+
+    def test_from_metadata(self) -> None:
+        assert extract(caught(metadata={"draftcritic": self.LOG})).activation == self.LOG
+        assert extract(caught(metadata={"draftcritic": {"activation": self.LOG}})).activation == self.LOG
+
+    @pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"activation": 3}])
+    def test_odd_metadata_is_no_activation(self, odd: Any) -> None:
+        assert extract(caught(metadata={"draftcritic": odd})).activation == {}
+
+    def test_from_the_context_manager(self) -> None:
+        with activation(self.LOG, inference_paths=[["a"]]):
+            assert extract(caught()).activation == {**self.LOG, "inference_paths": [["a"]]}
+            other = {"activated_nodes": []}
+            assert extract(caught(metadata={"draftcritic": other})).activation == other
+        assert extract(caught()).activation == {}
+
+    def test_intent(self) -> None:
+        given = {"intent": {"label": "action", "confidence": 0.7, "matched_tool_keywords": ["refund", 3]}}
+        assert extract(caught(metadata={"draftcritic": given})).intent == IntentVerdict("action", 0.7, ["refund"])
+        for odd in ({"label": "x"}, "action", {"label": "action", "confidence": "high"}):
+            assert extract(caught(metadata={"draftcritic": {"intent": odd}})).intent is None
+
+    def test_from_retrieved_documents(self) -> None:
+        memory = DocumentMemory()
+        memory.remember(
+            [
+                Document("Refunds take five days.", metadata={"score": 0.8, "tags": ["refund"]}),
+                Document("Not in the prompt.", metadata={"score": 0.9}),
+                Document("Hello", metadata={}),
+            ]
+        )
+        prompt = [SystemMessage("Context: Refunds take five days."), HumanMessage("Hello")]
+        assert extract(caught(prompt=prompt), documents=memory).activation == {
+            "activated_nodes": [{"score": 0.8, "tags": ["refund"]}]
+        }
+        assert extract(caught(prompt=prompt)).activation == {}
+        memory.remember([Document("Refunds take five days.", metadata={"relevance_score": 0.5})])
+        assert extract(caught(prompt=prompt), documents=memory).activation == {"activated_nodes": [{"score": 0.5}]}
+        memory.remember("nonsense")
