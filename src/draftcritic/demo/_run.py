@@ -30,6 +30,7 @@ ENDPOINT_VARIABLES = (
 """With one of these set, telemetry goes where they say."""
 _PUBLIC_OPENAI = "https://api.openai.com/v1"
 _TERMINATE_WITHIN_S = 10.0
+_WIDTH_OF_FILES = 250
 
 
 class DemoError(Exception):
@@ -69,7 +70,7 @@ def run_demo(options: DemoOptions) -> int:
         raise DemoError(f"--save keeps what the demo receives, but telemetry goes to {user_endpoint}; unset one")
     agent = _agent_folder()
     command = [_opentelemetry_instrument(), sys.executable, str(agent / "agent.py")]
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
     with ExitStack() as stack:
         receiver = None if user_endpoint else _start_receiver(stack, options)
         plays_script = options.model is None

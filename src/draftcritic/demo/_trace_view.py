@@ -88,7 +88,12 @@ def _describe_review(label: Text, span: Span) -> None:
     if verdict:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
         label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
-    label.append(f"  gate {_said(span, 'draftcritic.gate.decision')}: {_said(span, 'draftcritic.gate.reason')}")
+    reason = _said(span, "draftcritic.gate.reason")
+    label.append(f"  gate {_said(span, 'draftcritic.gate.decision')}: {reason}")
+    signals = span.attributes.get("draftcritic.gate.signals")
+    others = [str(signal) for signal in signals if signal != reason] if isinstance(signals, list) else []
+    if others:
+        label.append(f" (and {', '.join(others)})", style="dim")
     confidence = span.attributes.get("draftcritic.confidence")
     if isinstance(confidence, float):
         label.append(f"  confidence {confidence:.2f}")
