@@ -1,0 +1,119 @@
+# ruff: noqa: RUF001 - drafts in other scripts are the point here
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from draftcritic.core import draft_has_claims, draft_is_trivial_ack
+from draftcritic.core._acknowledgements import acknowledgement_languages
+from draftcritic.core._phrases import read_phrases
+
+SHARED = Path(os.environ.get("DRAFTCRITIC_SHARED", Path(__file__).parents[2] / "../shared"))
+ACKS = SHARED / "data" / "acks.jsonl.gz"
+
+
+@pytest.mark.parametrize(
+    ("language", "draft"),
+    [
+        ("en", "You're welcome! Let me know if you need anything else."),
+        ("en", "THAAANKS so much!!!"),
+        ("es", "De nada, ¡que tengas un buen día!"),
+        ("de", "Gern geschehen! Einen schönen Tag noch."),
+        ("fr", "D’accord, merci beaucoup"),
+        ("pt", "Muito obrigado, até logo"),
+        ("it", "Va bene, grazie mille!"),
+        ("nl", "Graag gedaan, fijne dag nog"),
+        ("ja", "かしこまりました。ありがとうございます！"),
+        ("zh", "好的，谢谢您！"),
+        ("ko", "네, 알겠습니다. 감사합니다"),
+        ("ar", "حسنًا، شكرًا جزيلاً"),
+        ("ru", "Хорошо, большое спасибо!"),
+        ("hi", "ठीक है, धन्यवाद"),
+        ("he", "בסדר, תודה רבה"),
+        ("tr", "Tamam, teşekkür ederim"),
+        ("pl", "Nie ma za co, miłego dnia"),
+        ("emoji", "👍🏽🙏"),
+        ("emoji", "Thanks 😊"),
+    ],
+)
+def test_whole_acknowledgements(language, draft):
+    assert draft_is_trivial_ack(draft)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "",
+        "   ",
+        "...",
+        "Sure, I wired the money",
+        "Ok, I deleted the production database",
+        "Done.",
+        "Hecho",
+        "Erledigt.",
+        "Thanks, anything else?",
+        "Okay?",
+        "I'll do that.",
+        "Will do",
+        "Thanks, Jane",
+        "Thanks a lot for the five stars",
+        "Ok 👍 the door is open",
+        "好的，已取消",
+        "はい、予約しました",
+        "네, 취소했습니다",
+        "Bardzo dziękuję, usunąłem konto",
+        "Aitäh, palun väga",
+        "💸",
+        "✅",
+        "thanks @ops",
+        "thanks/ok",
+        "Thank you " * 20,
+    ],
+)
+def test_everything_else_is_none(draft):
+    assert not draft_is_trivial_ack(draft)
+
+
+def test_the_languages_that_have_a_list():
+    promised = {"en", "es", "de", "fr", "pt", "it", "nl", "ja", "zh", "ko", "ar", "ru", "hi", "he", "tr", "pl"}
+    assert promised <= set(acknowledgement_languages())
+
+
+def test_no_listed_phrase_is_a_claim_of_its_own():
+    listed = {
+        (language, phrase)
+        for language, sections in read_phrases("acknowledgements").items()
+        for phrases in sections.values()
+        for phrase in phrases
+    }
+    assert [entry for entry in sorted(listed) if draft_has_claims(entry[1])] == []
+
+
+def test_own_patterns_take_the_place_of_the_lists_and_are_searched():
+    assert draft_is_trivial_ack("Aye aye, captain of mine", ["aye aye"])
+    assert draft_is_trivial_ack("AYE", ("^aye$",))
+    assert not draft_is_trivial_ack("Thanks", ["^aye$"])
+    assert draft_is_trivial_ack("Thanks", [])
+    assert not draft_is_trivial_ack("Aye, room 12", ["aye"])
+
+
+def test_a_pattern_that_is_none_matches_nothing_and_is_logged(caplog):
+    assert not draft_is_trivial_ack("hm((", ["hm(("])
+    assert "hm((" in caplog.text
+
+
+@pytest.mark.skipif(not ACKS.exists(), reason="the development data is not beside the checkout")
+def test_quality_on_real_utterances():
+    with gzip.open(ACKS, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    taken = [row for row in rows if draft_is_trivial_ack(row["text"])]
+    right = sum(row["is_ack"] for row in taken)
+    assert right / sum(row["is_ack"] for row in rows) >= 0.45
+    assert right / len(taken) >= 0.96
+    reports = [row for row in rows if row["label"] == "action_report"]
+    assert sum(row["label"] == "action_report" for row in taken) <= 0.003 * len(reports)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+
+from draftcritic.core import (
+    Assessment,
+    CriticPreference,
+    FabricationMode,
+    GateDecision,
+    GateReason,
+    IntentVerdict,
+    Policy,
+    Turn,
+    assess,
+)
+
+SURE = {"activated_nodes": [{"score": 1.0}], "inference_paths": [["a"]] * 3}
+SELECTIVE = Policy(selective_gate=True, read_only_tools=frozenset({"look_up"}))
+
+
+def decided(turn, policy):
+    assessment = assess(turn, policy)
+    return assessment.decision.value, assessment.reason.value
+
+
+@pytest.mark.parametrize("draft", ["", " \n\t\u3000"])
+def test_no_text_is_no_draft(draft):
+    assert assess(Turn(draft), Policy()) == Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (Turn("Thanks!"), ("fired", "low_confidence")),
+        (Turn("pid=17 is running", activation=SURE), ("skipped", "confident")),
+        (
+            Turn("Hi", activation={**SURE, "activated_nodes": [{"score": 1, "tags": ["pii"]}]}),
+            ("fired", "sensitive_tag"),
+        ),
+        (Turn("Hi", activation={"activated_nodes": [{"tags": ["pii"]}]}), ("fired", "sensitive_tag")),
+    ],
+)
+def test_the_legacy_gate(turn, expected):
+    policy = Policy(preferences=(CriticPreference(1, "no PII", ("pii",)),))
+    assert decided(turn, policy) == expected
+
+
+@pytest.mark.parametrize(
+    ("turn", "reason"),
+    [
+        (Turn("Thanks!", activation={"activated_nodes": [{"tags": ["pii"]}]}), "sensitive_tag"),
+        (Turn("pid=17", tool_calls=({"name": "refund"},)), "fabrication"),
+        (Turn("Thanks!", tool_calls=({"name": "refund"},)), "tool_action"),
+        (Turn("Thanks!", tool_calls=({"name": "look_up"},), intent=IntentVerdict("action", 0.9)), "intent_action"),
+        (Turn("Thanks!", intent=IntentVerdict("ambiguous", 0.5)), "intent_ambiguous"),
+        (Turn("It opens at 9"), "claims"),
+        (Turn("That depends on the weather"), "not_trivial"),
+    ],
+)
+def test_the_selective_gate_names_the_first_cause(turn, reason):
+    policy = dataclasses.replace(SELECTIVE, sensitive_tags=frozenset({"pii"}))
+    assert decided(turn, policy) == ("fired", reason)
+
+
+def test_the_selective_gate_skips_thanks():
+    assert decided(Turn("Thanks!", tool_calls=({"name": "look_up"},)), SELECTIVE) == ("skipped", "trivial_ack")
+
+
+def test_all_signals_are_listed_in_the_order_of_precedence_whatever_the_gate():
+    turn = Turn(
+        "pid=17",
+        tool_calls=({"name": "refund"},),
+        intent=SimpleNamespace(label="action", confidence=0.9),
+        activation={"activated_nodes": [{"tags": "pii"}]},
+    )
+    policy = Policy(sensitive_tags=frozenset({"pii"}))
+    for one in (
+        policy,
+        dataclasses.replace(policy, selective_gate=True),
+        dataclasses.replace(policy, gate=lambda ctx: False),
+    ):
+        assert [signal.value for signal in assess(turn, one).signals] == [
+            "sensitive_tag",
+            "fabrication",
+            "tool_action",
+            "intent_action",
+            "claims",
+            "low_confidence",
+            "not_trivial",
+        ]
+    assert [signal.value for signal in assess(Turn("Thanks!", activation=SURE), Policy()).signals] == [
+        "confident",
+        "trivial_ack",
+    ]
+
+
+def test_the_values_behind_the_decision_are_kept():
+    turn = Turn("pid=17", activation={"activated_nodes": [{"score": None, "tags": ["pii"]}]})
+    assessment = assess(turn, Policy(sensitive_tags=frozenset({"pii"}), confidence_threshold=0.3))
+    assert (assessment.confidence, assessment.sensitive_hit, assessment.activation_invalid) == (0.0, "pii", True)
+    assert assessment.threshold == 0.3
+    assert [f.identifier for f in assessment.findings] == ["17"]
+
+
+def test_findings_tell_unchecked_from_clean():
+    assert assess(Turn("pid=17"), Policy(fabrication_mode=FabricationMode.OFF)).findings is None
+    assert assess(Turn("pid=17", user_message="what is pid 17"), Policy()).findings == ()
+    assert assess(Turn("iban: DE02"), Policy()).findings == ()
+    assert [f.key for f in assess(Turn("iban: DE02"), Policy(identifier_keys=("iban",))).findings] == ["iban"]
+
+
+def test_own_patterns_for_acknowledgements():
+    policy = dataclasses.replace(SELECTIVE, trivial_ack_patterns=("^aye$",))
+    assert decided(Turn("Aye"), policy) == ("skipped", "trivial_ack")
+    assert decided(Turn("Thanks!"), policy) == ("fired", "not_trivial")
+
+
+@pytest.mark.parametrize(("answer", "decision"), [(True, "fired"), (1, "fired"), (False, "skipped"), (None, "skipped")])
+def test_a_gate_of_the_users(answer, decision):
+    seen = []
+
+    def gate(ctx):
+        seen.append(ctx)
+        return answer
+
+    turn = Turn("Thanks!", run_id="r1", scope="s", tool_calls=({"name": "x"},))
+    assert decided(turn, Policy(gate=gate, read_only_tools=frozenset({"x"}))) == (decision, "custom_gate")
+    (ctx,) = seen
+    assert (ctx.draft, ctx.run_id, ctx.scope, ctx.confidence, ctx.selective_gate_enabled) == (
+        "Thanks!",
+        "r1",
+        "s",
+        0.5,
+        False,
+    )
+    assert (ctx.tool_calls_this_turn, ctx.read_only_tools) == (({"name": "x"},), frozenset({"x"}))
+
+
+def test_a_gate_that_raises_fires():
+    def gate(ctx):
+        raise KeyError("x")
+
+    assessment = assess(Turn("Thanks!", activation=SURE), Policy(gate=gate))
+    assert (assessment.decision.value, assessment.reason.value, assessment.gate_error) == (
+        "fired",
+        "gate_error",
+        "KeyError",
+    )
+
+
+def test_an_asynchronous_gate_fires():
+    async def gate(ctx):
+        return False
+
+    assert assess(Turn("Thanks!"), Policy(gate=gate)).gate_error == "TypeError"
+
+
+def test_a_gate_that_stops_the_program_stops_it():
+    def gate(ctx):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        assess(Turn("Thanks!"), Policy(gate=gate))
+
+
+def test_what_cannot_be_called_is_no_gate_and_said_once(caplog):
+    class Setting:
+        pass
+
+    for _ in range(2):
+        assert decided(Turn("Thanks!"), Policy(gate=Setting(), selective_gate=True)) == ("skipped", "trivial_ack")
+        assert decided(Turn("Thanks!"), Policy(gate=Setting())) == ("fired", "low_confidence")
+    assert caplog.text.count("Setting") == 1
