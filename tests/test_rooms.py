@@ -12,7 +12,7 @@ import draftcritic
 
 ROOT = Path(draftcritic.__file__).parent
 ALLOWED = {
-    "core": {"draftcritic.core", "genai_prices"},
+    "core": {"draftcritic.core", "genai_prices", "typing_extensions"},
     "engine": {"draftcritic.core", "draftcritic.engine"},
     "langchain": {"draftcritic.core", "draftcritic.engine", "draftcritic.langchain", "langchain_core", "langsmith"},
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
