@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from support.chat import Chat, StreamingChat
-from support.telemetry import Telemetry
+from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor, Settings
 
