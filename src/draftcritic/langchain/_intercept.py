@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from draftcritic.langchain._call import Call
@@ -91,7 +91,7 @@ class Interceptor:
 
     async def astream(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Stand in for `BaseChatModel.astream`."""
         call = Call.of_stream(model, args, kwargs)
         if not self._wants(call):
@@ -124,7 +124,7 @@ class Interceptor:
 
     async def aevents(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Stand in for `BaseChatModel._aiter_v2_events`, which drives `astream_events(version="v3")`."""
         call = Call.of_generate(model, args, kwargs)
         call.streamed = call.exposed = True
@@ -204,7 +204,7 @@ class Interceptor:
         keep: Callable[[Any], None],
         catch: Callable[[bool], Sequence[Caught]],
         whole: Callable[[], bool] = _never,
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         frame = Frame()
         started = complete = False
         try:
@@ -231,7 +231,7 @@ class Interceptor:
                 self._reviewer.take(lambda: catch(False))
 
 
-async def _unchanged(source: Any) -> AsyncIterator[Any]:
+async def _unchanged(source: Any) -> AsyncGenerator[Any, None]:
     try:
         async for item in source:
             yield item

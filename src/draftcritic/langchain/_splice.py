@@ -11,7 +11,7 @@ inside the spans that others open around the method.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
@@ -36,13 +36,13 @@ async def _coroutine(*args: Any, **kwargs: Any) -> Any:
     return await handler(original, *args, **kwargs)
 
 
-def _generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+def _generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
     handler: Any = "draftcritic: the handler stands here"
     original: Any = "draftcritic: the original stands here"
     return (yield from handler(original, *args, **kwargs))
 
 
-async def _async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+async def _async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
     handler: Any = "draftcritic: the handler stands here"
     original: Any = "draftcritic: the original stands here"
     items = handler(original, *args, **kwargs)
