@@ -24,15 +24,19 @@ KEYS = sorted(reference._DEFAULT_IDENTIFIER_KEYS)
 
 values = st.sampled_from(["9f2b1e47", "abcdef", "12345678", "A-17", "x", "deadbeefdeadbeef", *UUIDS])
 pieces = st.one_of(
-    st.sampled_from(["the", "job", ".", ", ", "\n", "is fine", "commit", " " * 70, "y" * 50]),
+    st.sampled_from(["the", "job", ".", ", ", "\n", "is fine", "commit", "\u00e9", "\u0663", " " * 70, "y" * 50]),
     values,
     st.sampled_from(VERBS).map(lambda verb: f"I {verb}"),
     st.sampled_from(VERBS).map(lambda verb: f"i  {verb.upper()}"),
     st.tuples(
-        st.sampled_from([*KEYS, "Task_ID", "colour", "iban"]), st.sampled_from(["=", ": ", " = ", ":\n"]), values
+        st.sampled_from([*KEYS, "Task_ID", "colour", "iban"]),
+        st.sampled_from(["=", ": ", " = ", ":\n", "\u00a0=\u2003"]),
+        values,
     ).map("".join),
 )
-drafts = st.lists(pieces, min_size=1, max_size=7).map(lambda parts: ("a " + " ".join(parts)).strip())
+drafts = st.tuples(st.sampled_from([" ", ""]), st.lists(pieces, min_size=1, max_size=7)).map(
+    lambda glued: ("a" + glued[0].join(glued[1])).strip()
+)
 names = st.one_of(
     st.sampled_from(["look_up", "Send_Email", "run_agent", "x"]), st.sampled_from(HINTS).map(lambda h: f"my_{h}_tool")
 )

@@ -135,7 +135,8 @@ def _tokens(text: str) -> list[str] | None:
         if word:
             tokens.append(word)
             word = ""
-        if category == "So" or category[0] == "L":
+        # By range, too: the Unicode tables of older Pythons do not know the younger emoji.
+        if category[0] in "LM" or category == "So" or "\U0001f000" <= char <= "\U0001faff":
             tokens.append(char)
         elif char in _QUESTION_MARKS or char in _TELLING or not (category[0] in "PZ" or char.isspace() or char in "~^"):
             return None

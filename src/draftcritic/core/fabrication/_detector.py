@@ -26,7 +26,7 @@ KEY_WINDOW = 32
 
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
 _SHORT_HEX = re.compile(r"\b[0-9a-fA-F]{6,16}\b")
-_KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][\w\-./]{0,127})\b", re.ASCII)
+_KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][A-Za-z0-9_\-./]{0,127})\b")
 _KEY_VALUE_SIGNS = (":", "=")
 _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
 
