@@ -1,3 +1,4 @@
+import json
 import re
 from types import SimpleNamespace
 
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from draftcritic.core._parser import parse_reflection_output
 from draftcritic.core._policy import CriticPreference
 from draftcritic.core._prompt import DEFAULT_TEMPLATE, render_prompt, validate_template
 
@@ -116,8 +118,11 @@ def test_default_template_is_valid_and_asks_for_the_reason_before_the_verdict():
     validate_template(DEFAULT_TEMPLATE)
     system = render(None).system
     examples = re.findall(r"^\{.*\}$", system, re.MULTILINE)
-    assert [re.search(r'"verdict": "(\w+)"', e)[1] for e in examples] == ["approve", "revise", "refuse"]
-    assert all(e.index('"reason"') < e.index('"verdict"') for e in examples)
+    parsed = [parse_reflection_output(example) for example in examples]
+    assert [p.failure for p in parsed] == [None] * len(examples)
+    assert {p.verdict for p in parsed} == {"approve", "revise", "refuse"}
+    assert all(p.text for p in parsed if p.verdict != "approve")
+    assert all(list(json.loads(example))[:2] == ["reason", "verdict"] for example in examples)
 
 
 @pytest.mark.parametrize(
