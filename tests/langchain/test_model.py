@@ -144,6 +144,19 @@ class TestFromAWorkerForAnAsyncCaller:
         assert reply.content == VERDICT
         assert [threading.main_thread()] == THREADS
 
+    async def test_a_model_with_only_blocking_code_is_called_from_the_worker(self) -> None:
+        class Blocking(Chat):
+            def _generate(self, *args: Any, **kwargs: Any) -> Any:
+                THREADS.append(threading.current_thread())
+                return super()._generate(*args, **kwargs)
+
+        THREADS.clear()
+        model = Blocking(answers=[VERDICT])
+        for one in (model, model.bind(temperature=0), model.with_retry()):
+            critic = ChatModelCritic(one, loop=asyncio.get_running_loop())
+            await asyncio.to_thread(critic.call, critic.messages(PROMPT), 5.0)
+        assert {thread.name for thread in THREADS} == {"draftcritic-call"}
+
     def test_a_loop_that_is_gone_is_done_without(self) -> None:
         THREADS.clear()
         loop = asyncio.new_event_loop()

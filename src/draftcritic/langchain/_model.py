@@ -23,7 +23,9 @@ class ChatModelCritic:
         model: the chat model; never changed.
         requested: the name that was asked for, when the object does not tell one.
         loop: the event loop of an asynchronous caller. A call from another thread is then made with `ainvoke` on that
-            loop as long as it runs, because asynchronous clients belong to their loop, and with `invoke` otherwise.
+            loop, because asynchronous clients belong to their loop. It is made with `invoke` when the model has no
+            asynchronous code of its own, and when the loop ends before the answer: the review of the last draft of
+            an `asyncio.run` would be lost otherwise.
         caller: runs blocking calls with a timeout.
     """
 
@@ -57,7 +59,7 @@ class ChatModelCritic:
         model = isolated_model(self._model)
         deadline = time.monotonic() + timeout
         loop = self._loop
-        if loop is not None and loop.is_running():
+        if loop is not None and loop.is_running() and _is_asynchronous(model):
             try:
                 return _reply(_on_loop(loop, lambda: _ainvoke(model, messages), deadline))
             except _LoopGoneError:
@@ -77,6 +79,19 @@ class ChatModelCritic:
             if task.done() and not task.cancelled():
                 raise  # the provider's own
             raise TimeoutError(f"no answer within {timeout} s") from error
+
+
+def _is_asynchronous(model: Any) -> bool:
+    """Whether a model has asynchronous code of its own, rather than LangChain's thread around the blocking one."""
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    while isinstance(model, RunnableBindingBase):
+        model = model.bound
+    if not isinstance(model, BaseChatModel):
+        return True
+    kind = type(model)
+    return kind._agenerate is not BaseChatModel._agenerate or kind._astream is not BaseChatModel._astream
 
 
 def _invoke(model: Any, messages: Sequence[Any]) -> Any:

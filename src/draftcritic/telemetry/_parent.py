@@ -12,6 +12,8 @@ from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.trace import Span
 
+from draftcritic.telemetry import names
+
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
@@ -70,7 +72,7 @@ def _is_model_call(span: Span) -> bool:
     attributes = getattr(span, "attributes", None)
     if not isinstance(attributes, Mapping):
         return False
-    return attributes.get("gen_ai.operation.name") in _MODEL_OPERATIONS or "llm.request.type" in attributes
+    return attributes.get(names.GEN_AI_OPERATION_NAME) in _MODEL_OPERATIONS or "llm.request.type" in attributes
 
 
 def _open_run_span(run_id: Any) -> tuple[Span | None, bool]:

@@ -41,6 +41,8 @@ FAILURE: Final = "draftcritic.failure"
 INTERNAL: Final = "draftcritic.internal"
 
 # Names of the GenAI and general semantic conventions.
+GEN_AI_OPERATION_NAME: Final = "gen_ai.operation.name"
+"""Read on the spans of others, never set."""
 GEN_AI_RESPONSE_ID: Final = "gen_ai.response.id"
 GEN_AI_CONVERSATION_ID: Final = "gen_ai.conversation.id"
 SESSION_ID: Final = "session.id"
