@@ -1,0 +1,188 @@
+"""The child process of `overhead.py`: one variant, measured a batch at a time when the parent says so.
+
+Commands come as JSON lines on the standard input, answers leave as JSON lines on the standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from _chat import InstantChat, messages
+from _providers import Providers
+from _text import quantile
+from _variants import VARIANTS, Variant, install
+
+_DRAIN_S = 30.0
+_BATCH = 500
+"""Calls between two drains where the parent does not say: fewer than fit in our queue or in that of the spans."""
+
+
+class Child:
+    """Measures one variant."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._providers = Providers()
+        self._model = InstantChat()
+        self._flush = install(variant)
+        self._loop = asyncio.new_event_loop()
+        self._tracer = self._providers.tracer_provider.get_tracer("application")
+        self._batches = 0
+        self._drafts = 0
+
+    def measure(self, path: str, turn: str, calls: int, *, paced: bool = False) -> dict[str, Any]:
+        """Time so many calls inside one span of the application, then wait for what still runs behind them.
+
+        Args:
+            path: `invoke`, `ainvoke` or `stream`.
+            turn: `short` or `long`.
+            calls: how many.
+            paced: wait, untimed, after every single call.
+        """
+        gc.collect()
+        pause = self.drain if paced else _no_pause
+        cpu = time.process_time_ns()
+        with self._tracer.start_as_current_span("application"):
+            if path == "ainvoke":
+                times, thread_cpu = self._loop.run_until_complete(self._asynchronous(turn, calls, pause))
+            else:
+                times, thread_cpu = self._synchronous(path, turn, calls, pause)
+        self.drain()
+        cpu = time.process_time_ns() - cpu
+        self._batches += 1
+        self._drafts += calls
+        return {
+            "median_us": quantile(times, 0.5) / 1000,
+            "p99_us": quantile(times, 0.99) / 1000,
+            "caller_cpu_us": thread_cpu / calls / 1000,
+            "process_cpu_us": cpu / calls / 1000,
+        }
+
+    def _synchronous(self, path: str, turn: str, calls: int, pause: Callable[[], None]) -> tuple[list[int], int]:
+        times, cpu, clock, thread_clock = [], 0, time.perf_counter_ns, time.thread_time_ns
+        prompt, model = messages(turn), self._model
+        for _ in range(calls):
+            cpu_began, began = thread_clock(), clock()
+            if path == "stream":
+                for _chunk in model.stream(prompt):
+                    pass
+            else:
+                model.invoke(prompt)
+            times.append(clock() - began)
+            cpu += thread_clock() - cpu_began
+            pause()
+        return times, cpu
+
+    async def _asynchronous(self, turn: str, calls: int, pause: Callable[[], None]) -> tuple[list[int], int]:
+        times, cpu, clock, thread_clock = [], 0, time.perf_counter_ns, time.thread_time_ns
+        prompt, model = messages(turn), self._model
+        for _ in range(calls):
+            cpu_began, began = thread_clock(), clock()
+            await model.ainvoke(prompt)
+            times.append(clock() - began)
+            cpu += thread_clock() - cpu_began
+            pause()
+        return times, cpu
+
+    def heap(self, calls: int, *, retain: bool) -> dict[str, Any]:
+        """Return the bytes of Python's heap that stay after so many calls, and the spans exported meanwhile.
+
+        Args:
+            calls: how many, after a warm-up of as many: what replaces older, untraced memory must not count.
+            retain: the exporter keeps the spans, to see what one weighs.
+        """
+        tracemalloc.start()
+        try:
+            self._untimed(calls)
+            if retain:
+                self._providers.spans.kept = []
+            spans = self._providers.spans.spans
+            before = self._held()
+            self._untimed(calls)
+            return {"bytes": self._held() - before, "spans": self._providers.spans.spans - spans}
+        finally:
+            tracemalloc.stop()
+            self._providers.spans.kept = None
+
+    def _untimed(self, calls: int) -> None:
+        for start in range(0, calls, _BATCH):
+            self.measure("invoke", "short", min(_BATCH, calls - start))
+
+    @staticmethod
+    def _held() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    def drain(self) -> None:
+        """Wait for the reviews of all drafts, and for the exporters.
+
+        Raises:
+            TimeoutError: reviews are still open.
+        """
+        if not self._flush(_DRAIN_S):
+            raise TimeoutError(f"reviews are still open after {_DRAIN_S:.0f} s")
+        self._providers.flush()
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was called, exported, reviewed and dropped since the start."""
+        return {
+            "drafts": self._drafts,
+            "spans": self._providers.spans.spans - self._batches,
+            "decisions": self._providers.counted("draftcritic.gate.decisions", "draftcritic.gate.reason"),
+            "dropped": self._providers.counted("draftcritic.dropped", "draftcritic.reason"),
+        }
+
+    def answer(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Do what the parent asks."""
+        what = command.pop("do")
+        actions: dict[str, Callable[..., dict[str, Any]]] = {
+            "measure": self.measure,
+            "heap": self.heap,
+            "counts": self.counts,
+        }
+        return actions[what](**command)
+
+
+def _no_pause() -> None:
+    """Go on at once."""
+
+
+def _own_stdout() -> TextIO:
+    """Keep the pipe to the parent for answers alone: whatever prints goes to the standard error."""
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return pipe
+
+
+def main(name: str) -> None:
+    pipe = _own_stdout()
+    # A span that loses attributes logs a line; writing it is no part of a call.
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)
+    variant = next(variant for variant in VARIANTS if variant.name == name)
+
+    def say(answer: dict[str, Any]) -> None:
+        print(json.dumps(answer), file=pipe, flush=True)
+
+    try:
+        child = Child(variant)
+    except ImportError as error:
+        say({"unavailable": str(error)})
+        return
+    say({"ready": os.getpid()})
+    for line in sys.stdin:
+        say(child.answer(json.loads(line)))
+    # Other packages' exporters and threads may not hold up the end.
+    pipe.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

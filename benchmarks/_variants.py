@@ -1,0 +1,141 @@
+"""What can stand around a model call: nothing, a patch, draftcritic, a neighbour, or two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from opentelemetry import metrics, trace
+
+BARE = "bare"
+REFERENCE = "official GenAI"
+"""The others' added time is given as a share of this one's."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run the same calls.
+
+    Attributes:
+        name: as `--only` and the table call it.
+        parts: what is switched on, in this order; keys of the installers.
+        spans: how many spans a call gives; None when that is not ours to say.
+    """
+
+    name: str
+    parts: tuple[str, ...] = ()
+    spans: int | None = None
+
+    @property
+    def reviews(self) -> bool:
+        """Whether draftcritic is switched on."""
+        return any(part.startswith("ours") for part in self.parts)
+
+
+VARIANTS = (
+    Variant(BARE, (), 0),
+    Variant("bare patch", ("patch",), 0),
+    Variant("patch + span", ("span",), 1),
+    Variant("patch + span + 3 points", ("floor",), 1),
+    Variant("ours, observe", ("ours-background",), 1),
+    Variant("ours, observe inline", ("ours-inline",), 1),
+    Variant("ours, gate", ("ours-gate",), 1),
+    Variant(REFERENCE, ("genai",)),
+    Variant("OpenLLMetry", ("openllmetry",)),
+    Variant("OpenInference", ("openinference",)),
+    Variant("official GenAI + ours", ("genai", "ours-background")),
+    Variant("OpenLLMetry + ours", ("openllmetry", "ours-background")),
+    Variant("OpenInference + ours", ("openinference", "ours-background")),
+)
+
+
+def install(variant: Variant) -> Callable[[float], bool]:
+    """Switch a variant on in this process.
+
+    Returns:
+        what waits, for so many seconds at most, until the reviews of all drafts so far are done.
+
+    Raises:
+        ImportError: a package that it needs is not installed.
+    """
+    flush: Callable[[float], bool] = _nothing_to_flush
+    for part in variant.parts:
+        flush = _INSTALLERS[part]() or flush
+    return flush
+
+
+def _nothing_to_flush(_: float) -> bool:
+    return True
+
+
+def _patch(around: Callable[[], AbstractContextManager[Any]] = nullcontext) -> None:
+    """Put `around` around the three methods that the benchmark calls."""
+    from langchain_core.language_models import BaseChatModel
+
+    invoke, ainvoke, stream = BaseChatModel.invoke, BaseChatModel.ainvoke, BaseChatModel.stream
+
+    def patched_invoke(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with around():
+            return invoke(self, *args, **kwargs)
+
+    async def patched_ainvoke(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with around():
+            return await ainvoke(self, *args, **kwargs)
+
+    def patched_stream(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with around():
+            yield from stream(self, *args, **kwargs)
+
+    for name, method in (("invoke", patched_invoke), ("ainvoke", patched_ainvoke), ("stream", patched_stream)):
+        setattr(BaseChatModel, name, method)
+
+
+def _span() -> None:
+    tracer = trace.get_tracer("floor")
+    _patch(lambda: tracer.start_as_current_span("floor", attributes={"model": "gpt-4o-mini"}))
+
+
+def _span_and_points() -> None:
+    tracer, meter = trace.get_tracer("floor"), metrics.get_meter("floor")
+    reviews, decisions = meter.create_counter("floor.reviews"), meter.create_counter("floor.decisions")
+    duration = meter.create_histogram("floor.duration")
+
+    @contextmanager
+    def around() -> Iterator[None]:
+        with tracer.start_as_current_span("floor", attributes={"model": "gpt-4o-mini"}):
+            yield
+            reviews.add(1, {"verdict": "approve"})
+            decisions.add(1, {"decision": "skipped"})
+            duration.record(0.001, {"verdict": "approve"})
+
+    _patch(around)
+
+
+def _ours(**options: Any) -> Callable[[float], bool]:
+    from draftcritic.instrumentor import DraftCriticInstrumentor
+
+    instrumentor = DraftCriticInstrumentor()
+    instrumentor.instrument(selective_gate=True, **options)
+    return instrumentor.flush
+
+
+def _neighbour(module: str, instrumentor: str) -> None:
+    # All three have the same entry point name, so each is switched on by code.
+    getattr(import_module(module), instrumentor)().instrument()
+
+
+_INSTALLERS: dict[str, Callable[[], Callable[[float], bool] | None]] = {
+    "patch": _patch,
+    "span": _span,
+    "floor": _span_and_points,
+    "ours-background": partial(_ours, mode="observe", background=True),
+    "ours-inline": partial(_ours, mode="observe", background=False),
+    "ours-gate": partial(_ours, mode="gate", background=False),
+    "genai": partial(_neighbour, "opentelemetry.instrumentation.genai.langchain", "LangChainInstrumentor"),
+    "openllmetry": partial(_neighbour, "opentelemetry.instrumentation.langchain", "LangchainInstrumentor"),
+    "openinference": partial(_neighbour, "openinference.instrumentation.langchain", "LangChainInstrumentor"),
+}
