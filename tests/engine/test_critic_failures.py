@@ -191,7 +191,7 @@ class HangingModel(ScriptedCriticModel):
 async def test_a_cancelled_review_ends_its_record_and_tells_the_hooks():
     observer, listener, model = RecordingObserver(), Listener(), HangingModel()
     task = asyncio.create_task(Critic(Policy(), Mode.OBSERVE, observer, [listener]).areview(DRAFT, model))
-    await model.asked.wait()
+    await asyncio.wait_for(model.asked.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

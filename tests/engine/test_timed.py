@@ -37,7 +37,8 @@ def test_one_thread_serves_call_after_call():
     assert threads != {threading.get_ident()}
 
 
-def test_a_hanging_call_is_left_behind_and_its_thread_ends_with_it():
+def test_a_hanging_call_is_left_behind_and_its_thread_ends_with_it(monkeypatch):
+    monkeypatch.setattr("draftcritic.engine._timed._IDLE_SECONDS", 3600.0)
     caller, release = TimedCaller(), threading.Event()
     hung: list[threading.Thread] = []
 
@@ -139,7 +140,7 @@ async def test_within_cancels_what_it_waits_for_when_it_is_cancelled():
             cancelled.set()
 
     outer = asyncio.create_task(within(inner(), LONG))
-    await started.wait()
+    await asyncio.wait_for(started.wait(), 30)
     outer.cancel()
     with pytest.raises(asyncio.CancelledError):
         await outer

@@ -166,7 +166,7 @@ async def test_a_cancelled_call_still_tells_its_end():
     observer = RecordingObserver()
     middleware = make(Hanging(), observability_hook=Hook(), observer=observer)
     task = asyncio.create_task(evaluate(middleware))
-    await asked.wait()
+    await asyncio.wait_for(asked.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

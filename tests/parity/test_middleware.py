@@ -268,7 +268,7 @@ class Outcome:
         }
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_same_events_and_same_hooks(case):
     reference, ours = Outcome(Reference, case), Outcome(MetacognitiveMiddleware, case)
@@ -340,6 +340,15 @@ def test_ours_tells_why_the_gate_fired_and_who_answered():
         "disabled",
         None,
     )
+
+
+def test_a_skipped_draft_tells_no_sensitive_tag():
+    log = {"activated_nodes": [{"score": 1, "tags": ["pii"]}]}
+    config = {"metacognition_enabled": True, "metacognition_sensitive_tags": ["pii"]}
+    case = CASE | {"config": config, "gate": False, "evaluate": CASE["evaluate"] | {"activation_log": log}}
+    reference, ours = Outcome(Reference, case), Outcome(MetacognitiveMiddleware, case)
+    assert ours.effects() == reference.effects()
+    assert (ours.gate_saw[0]["sensitive_hit"], ours.event.sensitive_tag_hit) == ("pii", None)
 
 
 def test_a_provider_that_raises_is_an_approve_for_both():
