@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from _variants import Variant
 
 _MEASURE = Path(__file__).with_name("_measure.py")
-_FOREIGN = ("OTEL_", "DRAFTCRITIC_", "TRACELOOP_", "OPENINFERENCE_", "LANGSMITH_", "LANGCHAIN_")
+FOREIGN = ("OTEL_", "DRAFTCRITIC_", "TRACELOOP_", "OPENINFERENCE_", "LANGSMITH_", "LANGCHAIN_")
 """Prefixes of environment variables that would make the variants unlike those of another machine."""
 
 
@@ -34,7 +34,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
-            env={name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)},
+            env={name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)},
         )
 
     def started(self) -> str | None:
