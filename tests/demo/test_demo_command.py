@@ -199,6 +199,13 @@ def test_an_agent_that_fails_is_an_error() -> None:
     assert "The agent failed with exit code 1." in done.stdout
 
 
+def test_an_agent_that_does_not_end_is_stopped() -> None:
+    done = run_demo("--timeout", "0.5")
+    assert done.returncode == 1
+    assert "did not end within 0.5 s" in done.stderr
+    assert "The agent failed with exit code" in done.stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups are POSIX")
 def test_a_terminated_demo_leaves_nothing_behind() -> None:
     with subprocess.Popen(

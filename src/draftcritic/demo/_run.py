@@ -194,17 +194,20 @@ def _run_child(command: Sequence[str], environment: Mapping[str, str], timeout_s
         try:
             return child.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            print(f"The agent did not end within {timeout_s:.0f} s.", file=sys.stderr)
-            return 1
+            print(f"The agent did not end within {timeout_s:g} s; it is stopped.", file=sys.stderr)
+            return _stop(child)
         finally:
             _stop(child)
 
 
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is not None:
-        return
-    child.terminate()
-    try:
-        child.wait(_TERMINATE_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
+def _stop(child: subprocess.Popen[bytes]) -> int:
+    """End the child if it still runs, and return its exit code, which is not 0 then."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(_TERMINATE_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        # An agent that ends well on SIGTERM has not finished its conversation all the same.
+        return child.wait() or 1
+    return child.returncode
