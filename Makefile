@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench settings clean
+.PHONY: help demo test lint types unit bench settings stack stack-up stack-down e2e clean
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "draftcritic needs Python 3.10 or newer; set PYTHON=python3.x")'
@@ -30,10 +30,22 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --ignore=tests/e2e $(ARGS)
 
 bench: $(STAMP) ## overhead of a skipped review, side by side with the neighbours
 	$(BIN)/python benchmarks/overhead.py $(ARGS)
+
+stack: ## collector, Jaeger, Prometheus and Alertmanager, built or fetched once into a cache (Go and Debian)
+	$(PYTHON) -m stack build
+
+stack-up: ## starts them on loopback and prints the addresses; WEBHOOK=http://127.0.0.1:PORT/ gets the alerts
+	$(PYTHON) -m stack up $(if $(WEBHOOK),--webhook $(WEBHOOK)) $(ARGS)
+
+stack-down: ## stops what stack-up started
+	$(PYTHON) -m stack down
+
+e2e: $(STAMP) stack ## the example agent against the real stack, through the programs' own interfaces
+	$(BIN)/python -m pytest -q tests/e2e $(ARGS)
 
 clean: ## removes the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

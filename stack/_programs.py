@@ -1,0 +1,186 @@
+"""Builds or fetches the programs once for each release, into a cache that several checkouts share."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stack import _releases as releases
+
+HERE = Path(__file__).resolve().parent
+CACHE_VARIABLE = "DRAFTCRITIC_STACK_CACHE"
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_APT_LISTS = (Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d"))
+_BUILD_WITHIN_S = 3600
+_FETCH_WITHIN_S = 600
+
+
+class StackError(Exception):
+    """The stack cannot be had or started; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Paths of the programs."""
+
+    collector: Path
+    jaeger: Path
+    prometheus: Path
+    promtool: Path
+    alertmanager: Path
+    amtool: Path
+
+
+def cache_folder() -> Path:
+    """Where the programs lie: `DRAFTCRITIC_STACK_CACHE`, by default `~/.cache/draftcritic-stack`."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "draftcritic-stack"
+
+
+def provide(report: Callable[[str], None] = lambda _: None) -> Programs:
+    """All programs, from the cache or made now.
+
+    Args:
+        report: Is told one line for each program: where it lies, and how long it took when it was not there.
+
+    Raises:
+        StackError: A tool that makes them is missing, or failed.
+    """
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with _only_one(cache / ".lock"):
+        collector = _go_program("collector", releases.COLLECTOR, ".", f"-X main.version={releases.COLLECTOR}", report)
+        jaeger = _go_program(
+            "jaeger", releases.JAEGER_MODULE, "github.com/jaegertracing/jaeger/cmd/jaeger", "", report
+        )
+        prometheus = _debian_programs("prometheus", ("prometheus", "promtool"), releases.PROMETHEUS, report)
+        alertmanager = _debian_programs(
+            "alertmanager", ("prometheus-alertmanager",), releases.ALERTMANAGER, report
+        )
+    return Programs(
+        collector=collector,
+        jaeger=jaeger,
+        prometheus=prometheus / "prometheus",
+        promtool=prometheus / "promtool",
+        alertmanager=alertmanager / "prometheus-alertmanager",
+        amtool=alertmanager / "amtool",
+    )
+
+
+def _go_program(name: str, release: str, package: str, ldflags: str, report: Callable[[str], None]) -> Path:
+    source = HERE / name
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:12]
+    folder = cache_folder() / f"{name}-{release}-{digest}"
+    program = folder / name
+
+    def build(into: Path) -> None:
+        go = _tool("go", "install Go 1.26 or newer, or run the images of compose.yaml")
+        command = [go, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {ldflags}"]
+        _run([*command, "-o", str(into / name), package], _BUILD_WITHIN_S, cwd=source)
+
+    return _cached(folder, build, report) / program.name
+
+
+def _debian_programs(name: str, packages: tuple[str, ...], release: str, report: Callable[[str], None]) -> Path:
+    folder = cache_folder() / f"{name}-{release}"
+
+    def fetch(into: Path) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            for archive in _download(packages, Path(scratch)):
+                _run(["dpkg-deb", "--extract", str(archive), scratch], _FETCH_WITHIN_S)
+            for program in (Path(scratch) / "usr" / "bin").iterdir():
+                shutil.copy2(program, into / program.name)
+        found = _run([str(into / packages[0]), "--version"], 30)
+        if f"version {release}" not in found:
+            told = found.splitlines()[0] if found else "nothing"
+            raise StackError(f"{name} of Debian {releases.DEBIAN_SUITE} is {told}, not {release}: set _releases.py")
+
+    return _cached(folder, fetch, report)
+
+
+def _download(packages: tuple[str, ...], scratch: Path) -> list[Path]:
+    """The packages as apt fetches and verifies them, with lists and caches of our own: the machine's stay as they are."""
+    apt_get = _tool("apt-get", "this needs Debian or a descendant; elsewhere run the images of compose.yaml")
+    if not _KEYRING.is_file():
+        raise StackError(f"{_KEYRING} is missing: install debian-archive-keyring")
+    listing = scratch / "sources.list"
+    listing.write_text(f"deb [signed-by={_KEYRING}] {_debian_mirror()} {releases.DEBIAN_SUITE} main\n")
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (scratch / folder).mkdir(parents=True)
+    options = {
+        "Dir::Etc::sourcelist": listing,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": scratch / "lists",
+        "Dir::Cache": scratch / "cache",
+        "APT::Sandbox::User": "root",
+    }
+    settings = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
+    _run([apt_get, *settings, "-q", "update"], _FETCH_WITHIN_S)
+    _run([apt_get, *settings, "-q", "download", *packages], _FETCH_WITHIN_S, cwd=scratch)
+    return sorted(scratch.glob("*.deb"))
+
+
+def _debian_mirror() -> str:
+    """The mirror that this machine's own apt uses."""
+    files = [file for place in _APT_LISTS for file in ([place] if place.is_file() else sorted(place.glob("*")))]
+    for file in files:
+        if file.suffix not in (".list", ".sources"):
+            continue
+        text = file.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^(?:URIs:|deb\b(?:\s+\[[^]]*\])?)\s+(https?://\S*/debian/?)(?=\s|$)", text, re.MULTILINE)
+        if found:
+            return found.group(1)
+    raise StackError("no Debian mirror is configured in /etc/apt; run the images of compose.yaml instead")
+
+
+def _cached(folder: Path, make: Callable[[Path], None], report: Callable[[str], None]) -> Path:
+    if folder.is_dir():
+        report(f"{folder.name}: cached")
+        return folder
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
+        made = Path(scratch) / "made"
+        made.mkdir()
+        make(made)
+        made.rename(folder)
+    report(f"{folder.name}: made in {time.monotonic() - started:.0f} s")
+    return folder
+
+
+def _tool(name: str, hint: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise StackError(f"{name} is not on the path: {hint}")
+    return found
+
+
+def _run(command: list[str], timeout_s: float, cwd: Path | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=cwd, timeout=timeout_s, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        raise StackError(f"{' '.join(command[:2])} did not end within {timeout_s:.0f} s") from None
+    if done.returncode != 0:
+        print(done.stderr[-4000:], file=sys.stderr)
+        raise StackError(f"{' '.join(command[:2])} failed with exit code {done.returncode}")
+    return done.stdout + done.stderr
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    """Two builds into one cache would do the same work twice."""
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
