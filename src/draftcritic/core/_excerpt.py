@@ -1,0 +1,93 @@
+"""Cuts what the critic is shown to a budget, by parts, and says where something is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from draftcritic.core._claims import draft_has_claims
+
+MIN_BUDGET = 1000
+"""Characters; less would leave no room for a whole sentence beside the marks."""
+_LONGEST_PART = 400
+_LOOKED_AT = 10
+"""Of a text longer than this many budgets, only the beginning and the end are looked at: ranking costs time."""
+_MARK = "[... {count} characters left out ...]"
+_MARK_LENGTH = len(_MARK) + 8
+_PARTS = re.compile(rf".{{1,{_LONGEST_PART}}}?(?:[.!?…]+\s+|[。！？]\s*|\n+|\Z)|.{{1,{_LONGEST_PART}}}", re.DOTALL)
+
+
+def excerpt(text: str, budget: int) -> str:
+    """Return `text`, or as much of it as `budget` characters hold.
+
+    The parts are sentences and lines. Parts with something to check in them (see `draft_has_claims`) are kept first,
+    then the others, each from the end backwards: what was written last counts most. Kept parts stand in their order,
+    and each gap is marked with the number of characters that are missing.
+
+    Args:
+        text: a draft.
+        budget: characters, at least `MIN_BUDGET`.
+    """
+    if len(text) <= budget:
+        return text
+    half = budget * _LOOKED_AT // 2
+    parts = _PARTS.findall(text) if len(text) <= 2 * half else _ends(text, half)
+    kept = _chosen(parts, budget)
+    pieces, missing = [], 0
+    for index, part in enumerate(parts):
+        if index in kept:
+            pieces.append(_gap(missing) + part)
+            missing = 0
+        else:
+            missing += len(part)
+    return "".join([*pieces, _gap(missing)])
+
+
+def _ends(text: str, half: int) -> list[str]:
+    """The parts of both ends; the middle is one part, too long to be kept."""
+    return [*_PARTS.findall(text[:half]), text[half:-half], *_PARTS.findall(text[-half:])]
+
+
+def _chosen(parts: Sequence[str], budget: int) -> set[int]:
+    newest = range(len(parts) - 1, -1, -1)
+    fitting = [index for index in newest if len(parts[index]) <= _LONGEST_PART]
+    claims = {index for index in fitting if draft_has_claims(parts[index])}
+    ranked = sorted(fitting, key=lambda index: index not in claims)
+    kept: set[int] = set()
+    # Beyond both ends there is nothing to mark, as if it were kept.
+    shown = {-1, len(parts)}
+    left, gaps = budget, 1
+    for index in ranked:
+        # A part between two gaps makes one more; one that closes a gap frees its mark.
+        change = 1 - ((index - 1) in shown) - ((index + 1) in shown)
+        if len(parts[index]) + (gaps + change) * _MARK_LENGTH <= left:
+            kept.add(index)
+            shown.add(index)
+            left -= len(parts[index])
+            gaps += change
+    return kept
+
+
+def _gap(missing: int) -> str:
+    return f"{_MARK.format(count=missing)}\n" if missing else ""
+
+
+def shortened(lines: Sequence[str], budget: int) -> str:
+    """Return the lines from the first on that `budget` characters hold, and how many more there are.
+
+    A first line that does not fit alone is cut.
+    """
+    text = "\n".join(lines)
+    if len(text) <= budget:
+        return text
+    kept, used = [], _MARK_LENGTH
+    for line in lines:
+        used += len(line) + 1
+        if used > budget:
+            break
+        kept.append(line)
+    if not kept:
+        room = max(0, budget - 2 * _MARK_LENGTH)
+        kept = [f"{lines[0][:room]} {_MARK.format(count=len(lines[0]) - room)}"]
+    more = len(lines) - len(kept)
+    return "\n".join([*kept, f"[... {more} more left out ...]"] if more else kept)

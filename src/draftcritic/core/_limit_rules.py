@@ -1,0 +1,63 @@
+"""How much reviewing may cost: plain values, whoever keeps to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from draftcritic.core._words import GateReason
+
+ANY_SKU = "*"
+"""Key of a budget that holds for each SKU without one of its own."""
+
+_NONE: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class CircuitRules:
+    """When a circuit opens, and how it closes again.
+
+    A call of the critic's model is bad when it fails (timeout, rate limit, any error) or takes longer than `latency`.
+    An answer that is no clear verdict is not bad: it is the draft's doing as often as the model's, and whoever writes
+    drafts must not be able to open the circuit for all others.
+
+    Attributes:
+        failure_rate: the circuit opens at this share of bad calls, above 0 up to 1; None keeps it closed for ever.
+        latency: seconds; None for calls that may take as long as their timeout.
+        window: seconds that are looked back.
+        min_calls: fewer calls within the window say nothing.
+        cooldown: seconds that an open circuit waits before it lets probes through.
+        probes: calls that a half-open circuit lets through at once; as many good ones in a row close it, a bad one
+            opens it again.
+    """
+
+    failure_rate: float | None = 0.5
+    latency: float | None = None
+    window: float = 60.0
+    min_calls: int = 10
+    cooldown: float = 30.0
+    probes: int = 1
+
+
+@dataclass(frozen=True)
+class LimitRules:
+    """What keeps a draft from its reflection although the gate fired. None is no limit.
+
+    Attributes:
+        sample_rate: the share of traces whose drafts may be reflected on, 0 to 1.
+        sample_exempt: a draft for which one of these signals held is never sampled out.
+        reviews_per_minute: model calls within any 60 seconds.
+        tokens_per_hour: input and output tokens of the critic's model within any hour, by SKU.
+        usd_per_hour: the same in US dollars; calls whose price is unknown count nothing.
+        max_concurrency: model calls at once.
+        circuit: see `CircuitRules`.
+    """
+
+    sample_rate: float = 1.0
+    sample_exempt: frozenset[GateReason] = frozenset()
+    reviews_per_minute: int | None = None
+    tokens_per_hour: Mapping[str, float] = field(default=_NONE)
+    usd_per_hour: Mapping[str, float] = field(default=_NONE)
+    max_concurrency: int | None = None
+    circuit: CircuitRules = field(default_factory=CircuitRules)
