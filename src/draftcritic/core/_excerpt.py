@@ -14,7 +14,9 @@ _LOOKED_AT = 10
 """Of a text longer than this many budgets, only the beginning and the end are looked at: ranking costs time."""
 _MARK = "[... {count} characters left out ...]"
 _MARK_LENGTH = len(_MARK) + 8
-_PARTS = re.compile(rf".{{1,{_LONGEST_PART}}}?(?:[.!?…]+\s+|[。！？]\s*|\n+|\Z)|.{{1,{_LONGEST_PART}}}", re.DOTALL)
+_PARTS = re.compile(
+    rf".{{1,{_LONGEST_PART}}}?(?:[.!?\u2026]+\s+|[\u3002\uff01\uff1f]\s*|\n+|\Z)|.{{1,{_LONGEST_PART}}}", re.DOTALL
+)
 
 
 def excerpt(text: str, budget: int) -> str:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from draftcritic.core._words import GateReason
 
 ANY_SKU = "*"
 """Key of a budget that holds for each SKU without one of its own."""
-
-_NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class LimitRules:
     sample_rate: float = 1.0
     sample_exempt: frozenset[GateReason] = frozenset()
     reviews_per_minute: int | None = None
-    tokens_per_hour: Mapping[str, float] = field(default=_NONE)
-    usd_per_hour: Mapping[str, float] = field(default=_NONE)
+    tokens_per_hour: Mapping[str, float] = field(default_factory=dict)
+    usd_per_hour: Mapping[str, float] = field(default_factory=dict)
     max_concurrency: int | None = None
     circuit: CircuitRules = field(default_factory=CircuitRules)
