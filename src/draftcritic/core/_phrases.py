@@ -24,16 +24,21 @@ def read_phrases(folder: str) -> dict[str, dict[str, list[str]]]:
     }
 
 
-def _sections(text: str) -> dict[str, list[str]]:
+def lines_of(text: str) -> dict[str, list[str]]:
+    """Return section -> lines of a list, without comments and blank lines."""
     sections: dict[str, list[str]] = {}
-    phrases: list[str] = []
+    lines: list[str] = []
     for line in text.splitlines():
         entry = line.partition("#")[0].strip()
         if entry.endswith(":"):
-            phrases = sections.setdefault(entry[:-1], [])
+            lines = sections.setdefault(entry[:-1], [])
         elif entry:
-            phrases.extend(_expand(entry))
+            lines.append(entry)
     return sections
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    return {name: [phrase for line in lines for phrase in _expand(line)] for name, lines in lines_of(text).items()}
 
 
 def _expand(entry: str) -> Iterator[str]:

@@ -1,0 +1,105 @@
+"""Claimed actions: the draft says that something was done, and no tool call can have done it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+
+from draftcritic.core.fabrication._action_claims import VAGUE, ActionClaim, find_action_claims
+from draftcritic.core.fabrication._action_tools import ToolsOfTurn
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._types import FabricationFinding
+
+MAX_CLAIMS = 32
+"""So many claims of a draft are judged."""
+
+NOTHING_DONE = 0.9
+"""Confidence when no call of the turn changed anything."""
+OTHER_DONE = 0.7
+"""Confidence when a call of the turn changed something else: it may have done this beside."""
+TOLD_BEFORE = 0.5
+"""Confidence when the conversation tells of such an action already: the draft may repeat it."""
+A_STATE = 0.5
+"""Confidence when the wording may describe a record."""
+_STEM = 5
+
+
+class _Turn:
+    """What the turn knows of actions; each part is worked out when the first claim needs it."""
+
+    def __init__(
+        self, grounding: Grounding, read_only: Collection[str], action_words: Mapping[str, Collection[str]] | None
+    ) -> None:
+        self._grounding = grounding
+        self.tools = ToolsOfTurn(grounding.tool_calls, read_only, action_words)
+
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """The actions that the conversation so far tells of, the user's message among it."""
+        return frozenset(claim.action for claim in find_action_claims(self._grounding.conversation))
+
+    @cached_property
+    def results(self) -> str:
+        """What the tools were given and gave back, in lower case."""
+        return self._grounding.tool_text.lower()
+
+    def confidence(self, claim: ActionClaim) -> float | None:
+        """How likely the claim is made up; None when something grounds it."""
+        if self.tools.can_have_done(claim.action, claim.word):
+            return None
+        if not claim.is_mine and self._is_read(claim):
+            return None
+        if claim.action in self.told:
+            return None if claim.refers_back else TOLD_BEFORE
+        if claim.is_state:
+            return A_STATE
+        return OTHER_DONE if self.tools.changed_something else NOTHING_DONE
+
+    def _is_read(self, claim: ActionClaim) -> bool:
+        """Whether a tool gave back what the draft says, as the status of a record."""
+        if not self.tools.called:
+            return False
+        return claim.is_state or claim.word[:_STEM] in self.results or claim.action[:_STEM] in self.results
+
+
+def claimed_actions(
+    draft: str,
+    grounding: Grounding,
+    read_only: Collection[str] = (),
+    action_words: Mapping[str, Collection[str]] | None = None,
+) -> Iterator[FabricationFinding]:
+    """Yield a finding for every action that the draft claims and no tool call of its turn fits.
+
+    A claim that refers back ("I've already cancelled it") is grounded when the conversation tells of that action.
+
+    Args:
+        draft: the text to check.
+        grounding: the sources of the turn.
+        read_only: names of tools that change nothing.
+        action_words: name of a tool -> words of the actions that it does, beside those in its name.
+    """
+    claims = find_action_claims(draft)[:MAX_CLAIMS]
+    if not claims:
+        return
+    turn = _Turn(grounding, read_only, action_words)
+    for claim in claims:
+        confidence = turn.confidence(claim)
+        if confidence is not None:
+            yield FabricationFinding(
+                identifier=draft[claim.start : claim.end],
+                kind="action_claim",
+                severity="high" if confidence >= NOTHING_DONE else "medium",
+                reason=_reason(claim, turn),
+                pattern_kind="action_claim",
+                confidence=confidence,
+                span=(claim.start, claim.end),
+            )
+
+
+def _reason(claim: ActionClaim, turn: _Turn) -> str:
+    what = "something was done" if claim.action == VAGUE else f"something was done ({claim.action})"
+    if turn.tools.changed_something:
+        return f"The draft says that {what}, and no tool call of this turn fits that."
+    if turn.tools.called:
+        return f"The draft says that {what}, and the tool calls of this turn only looked something up or failed."
+    return f"The draft says that {what}, and no tool was called this turn."

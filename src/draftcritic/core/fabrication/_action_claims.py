@@ -1,0 +1,279 @@
+"""Finds the reports of finished actions in a text: "I've cancelled it", "has been refunded", "Done! Your alarm is set."
+
+Questions, offers, futures, conditions, negations, quotations, the actions of other people and descriptions of records
+are none. Each word of the lists in `actions/` is looked at with the few words around it only, so the work is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from draftcritic.core.fabrication import _action_lists as lists
+from draftcritic.core.fabrication._action_lists import ADVERB, ALONE, BORDER, END, START, Language, Word
+
+VAGUE = "succeed"
+"""The action of words such as "successfully", which only say that something was done."""
+MAX_LOOKS = 1000
+"""So many words of a text are looked at; a draft that holds more of them was written to cost time."""
+
+_LOOK_BEHIND, _LOOK_AHEAD = 320, 100
+_UNSPACED_BEHIND, _UNSPACED_AHEAD = 28, 24
+_TOKENS_BEHIND, _TOKENS_AHEAD = 36, 8
+_SEPARATORS = (
+    r"\s!-&(-,./:-@\[-`{-~\u00a1\u00ab\u00b4\u00b7\u00bb\u00bf\u060c\u061b\u061f\u0964\u2010-\u2018\u201a-\u201f\u2026"
+)
+_TOKEN = re.compile(
+    rf"(?P<word>[^{_SEPARATORS}'-]+(?:['-]+[^{_SEPARATORS}'-]+)*'?)"
+    r"|(?P<end>[.!?\u061f\u0964\u2026\u2028]+(?=\s|[*_\"')\]\u201d\u00bb]|\Z)|\n)"
+    r"|(?P<comma>[,;:()\u060c\u061b\u2013\u2014]|\s-\s)"
+)
+_ALL_WORDS = re.compile(rf"[^{_SEPARATORS}'-]+(?:['-]+[^{_SEPARATORS}'-]+)*'?")
+_SENTENCE_END = re.compile(r"[.!?\u061f\u0964\u2026](?=\s|\Z)|[\n\u3002\uff01\uff1f]")
+_QUESTION = frozenset("?\u061f\uff1f")
+_QUOTES = re.compile('["\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f\n]')
+_OPENING, _CLOSING = "\u201e\u00ab\u300c\u300e\u201c", "\u00bb\u300d\u300f\u201d"
+_VOWEL_MARKS = re.compile("[\u064b-\u0652]")
+_SCRIPT_RANGES = {
+    "cyrillic": re.compile("[\u0430-\u044f\u0451]"),
+    "arabic": re.compile("[\u0627-\u064a]"),
+    "devanagari": re.compile("[\u0904-\u0939]"),
+    "kana": re.compile("[\u3041-\u3096\u30a1-\u30fa]"),
+    "han": re.compile("[\u4e00-\u9fff]"),
+    "hangul": re.compile("[\uac00-\ud7a3]"),
+}
+
+
+@dataclass(frozen=True)
+class ActionClaim:
+    """A report of a finished action.
+
+    Attributes:
+        start: where it starts in the text, in characters.
+        end: where it ends.
+        action: the name of the action in `tools.txt`.
+        word: the word that names the action, in lower case.
+        language: code of the language.
+        is_mine: the speaker says that he did it himself.
+        is_state: the wording may as well describe a record ("your table is booked for eight").
+        refers_back: the wording points at an earlier turn ("already", "as mentioned").
+    """
+
+    start: int
+    end: int
+    action: str
+    word: str
+    language: str
+    is_mine: bool = False
+    is_state: bool = False
+    refers_back: bool = False
+
+
+def find_action_claims(text: str) -> list[ActionClaim]:
+    """Return the reports of finished actions in a text, in its order. Linear in the text."""
+    lowered = _lower(text)
+    claims: list[ActionClaim] = []
+    for script in _scripts(lowered):
+        if script in ("kana", "han", "hangul"):
+            claims.extend(_unspaced_claims(text, lowered, script))
+        else:
+            claims.extend(_spaced_claims(text, lowered, script))
+    # One report may hold two words of the lists ("has been successfully deleted"): the most precise names the action.
+    last = {claim.start: claim for claim in sorted(claims, key=_precision)}
+    return [last[start] for start in sorted(last)]
+
+
+def _precision(claim: ActionClaim) -> tuple[bool, int]:
+    return claim.action != VAGUE, claim.end
+
+
+def _lower(text: str) -> str:
+    lowered = text.lower().replace("\u2019", "'")
+    if len(lowered) == len(text):
+        return lowered
+    # A capital that becomes two letters would move every offset behind it.
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text).replace("\u2019", "'")
+
+
+def _scripts(lowered: str) -> Iterator[str]:
+    yield "latin"
+    if lowered.isascii():
+        return
+    found = [script for script, letters in _SCRIPT_RANGES.items() if letters.search(lowered)]
+    # Japanese writes Chinese characters, too.
+    yield from (script for script in found if not (script == "han" and "kana" in found))
+
+
+def _spaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionClaim]:
+    known = lists.words_of(script)
+    present = known.keys() & set(_ALL_WORDS.findall(lowered))
+    if not present:
+        return
+    for start, end in _occurrences(lowered, present):
+        scene = _Scene(text, lowered, start, end)
+        for word in known[lowered[start:end]]:
+            claim = scene.read(word, lists.language(word.language))
+            if claim is not None:
+                yield claim
+                break
+
+
+def _occurrences(lowered: str, words: set[str]) -> Iterator[tuple[int, int]]:
+    looks = 0
+    for match in re.finditer("|".join(map(re.escape, sorted(words, key=len, reverse=True))), lowered):
+        start, end = match.span()
+        before, after = lowered[start - 1 : start], lowered[end : end + 1]
+        if before.isalnum() or after.isalnum():
+            continue
+        looks += 1
+        if looks > MAX_LOOKS:
+            return
+        yield start, end
+
+
+class _Scene:
+    """One word of an action with the tokens around it, from the beginning of its sentence."""
+
+    def __init__(self, text: str, lowered: str, start: int, end: int) -> None:
+        self.text, self.lowered, self.start, self.end = text, lowered, start, end
+        self.behind, self.offsets = self._tokens_behind()
+        self.ahead, self.ends_at = self._tokens_ahead(end)
+
+    def _tokens_behind(self) -> tuple[list[str], list[int]]:
+        begin = max(0, self.start - _LOOK_BEHIND)
+        tokens, offsets = ([START], [begin]) if begin == 0 else ([], [])
+        for match in _TOKEN.finditer(self.lowered, begin, self.start):
+            if match.lastgroup == "end" and not self._is_ordinal(match.start()):
+                tokens, offsets = [START], [match.end()]
+            elif match.lastgroup != "end":
+                tokens.append(match[0] if match.lastgroup == "word" else ",")
+                offsets.append(match.start())
+        return tokens[-_TOKENS_BEHIND:], offsets[-_TOKENS_BEHIND:]
+
+    def _is_ordinal(self, at: int) -> bool:
+        return self.lowered[at] == "." and self.lowered[at - 1 : at].isdigit()
+
+    def _tokens_ahead(self, end: int) -> tuple[list[str], list[int]]:
+        tokens: list[str] = []
+        ends: list[int] = []
+        for match in _TOKEN.finditer(self.lowered, end, end + _LOOK_AHEAD):
+            if match.lastgroup == "end" and not self._is_ordinal(match.start()):
+                break
+            tokens.append(match[0] if match.lastgroup == "word" else ",")
+            ends.append(match.end())
+            if len(tokens) == _TOKENS_AHEAD:
+                return tokens, ends
+        return [*tokens, END], [*ends, end]
+
+    def read(self, word: Word, language: Language) -> ActionClaim | None:
+        ahead, ends = self.ahead, self.ends_at
+        end = self.end
+        if word.particle:
+            if word.particle not in ahead[:5]:
+                return None
+            if ahead[0] == word.particle:
+                ahead, end, ends = ahead[1:], ends[0], ends[1:]
+        adverbs = language.adverbs
+        behind = [ADVERB + token if token in adverbs else token for token in self.behind]
+        sentence = " ".join((*behind, word.mark, *(ADVERB + token if token in adverbs else token for token in ahead), ""))
+        report = language.reports.search(sentence) or language.states.search(sentence)
+        if report is None:
+            return None
+        first = sentence.count(" ", 0, report.start())
+        last = sentence.count(" ", 0, report.end() - 1) - len(self.behind) - 1
+        before, after = behind[:first], " ".join((*ahead, ""))
+        inside = " ".join((*behind[first:], word.mark, ""))
+        left = " ".join((*before, ""))
+        clause = left[max(left.rfind(", "), 0) :]
+        if (
+            language.vetoes.search(f"{clause}{BORDER} {inside}")
+            or language.sentence_vetoes.search(left)
+            or language.vetoes_after.match(after)
+            or self._is_asked()
+            or _is_quoted(self.text, self.start)
+        ):
+            return None
+        start = next(
+            (self.offsets[at] for at in range(first, len(self.behind)) if self.behind[at] != START), self.start
+        )
+        if 0 <= last < len(ahead) and ahead[last] not in (END, ","):
+            end = max(end, ends[last])
+        return ActionClaim(
+            start,
+            end,
+            word.action,
+            self.lowered[self.start : self.end],
+            word.language,
+            is_mine=word.mark == ALONE or language.mine.search(inside) is not None,
+            is_state=language.reports.search(sentence) is None,
+            refers_back=language.refers_back.search(f"{left}{inside}") is not None,
+        )
+
+    def _is_asked(self) -> bool:
+        """Whether the sentence asks, and not only for something else behind a comma."""
+        end = _SENTENCE_END.search(self.lowered, self.end, self.end + _LOOK_BEHIND)
+        if end is None or end[0] not in _QUESTION:
+            return False
+        rest = self.lowered[self.end : end.start()]
+        return not (rest.count('"') % 2 or any(sign in rest for sign in (",", ";", "\u2014", "\u201c", " - ")))
+
+
+def _is_quoted(text: str, at: int) -> bool:
+    """Whether the place stands in quotation marks, or in a line that quotes."""
+    line = text.rfind("\n", max(0, at - 1000), at) + 1 or max(0, at - 1000)
+    if text[line : line + 3].lstrip().startswith(">"):
+        return True
+    straight = False
+    depth = 0
+    for quote in _QUOTES.findall(text, line, at):
+        if quote == '"':
+            straight = not straight
+        elif quote in _OPENING and not (quote == "\u201c" and depth):
+            depth += 1
+        else:
+            depth = max(0, depth - 1)
+    return straight or depth > 0
+
+
+def _unspaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionClaim]:
+    for code in lists.SCRIPTS[script]:
+        language = lists.language(code)
+        done = 0
+        for verb in islice(language.verbs.finditer(lowered), MAX_LOOKS):
+            if verb.start() < done:
+                continue
+            window = max(done, verb.start() - _UNSPACED_BEHIND), verb.end() + _UNSPACED_AHEAD
+            for is_state, pattern in ((False, language.reports), (True, language.states)):
+                report = pattern.search(lowered, *window)
+                if report is not None:
+                    done = report.end()
+                    claim = _unspaced_claim(text, lowered, language, report, code, is_state)
+                    if claim is not None:
+                        yield claim
+                    break
+
+
+def _unspaced_claim(
+    text: str, lowered: str, language: Language, report: re.Match[str], code: str, is_state: bool
+) -> ActionClaim | None:
+    start, end = report.span()
+    left = lowered[max(0, start - _LOOK_BEHIND) : start]
+    left = _SENTENCE_END.split(left)[-1]
+    clause = re.split("[,\uff0c\u3001]", left)[-1]
+    tail = lowered[end : end + _LOOK_AHEAD]
+    asked = _SENTENCE_END.search(tail)
+    if (
+        language.vetoes.search(clause + report[0])
+        or language.sentence_vetoes.search(left)
+        or language.vetoes_after.match(tail)
+        or (asked is not None and asked[0] in _QUESTION and not re.search("[,\uff0c\u3001]", tail[: asked.start()]))
+        or _is_quoted(text, start)
+    ):
+        return None
+    verb = language.verbs.search(report[0])
+    word = verb[0] if verb else ""
+    back = language.refers_back.search(left + report[0]) is not None
+    mine = language.mine.search(report[0]) is not None
+    return ActionClaim(start, end, language.actions.get(word, "done"), word, code, mine, is_state, back)

@@ -1,0 +1,143 @@
+"""Which tool calls can have done an action: the words of `actions/tools.txt` against the names and arguments of tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from draftcritic.core._phrases import lines_of
+
+_ANY_CHANGE, _ANY_CALL = "*", "+"
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+_MAX_ARGUMENTS = 4000
+_MAX_RESULT = 400
+_FAILED = re.compile(
+    r"\s*(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|bad request|not found)\b"
+    r"|status code: [45]\d\d)"
+    r"|[\"'](?:error|exception|error_message)[\"']\s*:\s*(?!null|none|false|[\"']{2}|\{\}|\[\])\S"
+    r"|[\"'](?:success|ok|succeeded)[\"']\s*:\s*false"
+    r"|[\"']status[\"']\s*:\s*[\"'](?:error|failed|failure)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class _ToolWords:
+    fits: Mapping[str, tuple[str, ...]]
+    looks: frozenset[str]
+    looks_anywhere: frozenset[str]
+    known: tuple[str, ...]
+
+
+@cache
+def _tool_words() -> _ToolWords:
+    path = resources.files("draftcritic.core.fabrication").joinpath("actions", "tools.txt")
+    sections = lines_of(path.read_text(encoding="utf-8"))
+    fits = {}
+    for line in sections["fits"]:
+        action, _, words = line.partition(":")
+        fits[action.strip()] = tuple(words.split())
+    looks = frozenset(word for line in sections["looks"] for word in line.split())
+    anywhere = frozenset(word for line in sections["looks anywhere"] for word in line.split())
+    known = tuple({word for words in fits.values() for word in words if word not in (_ANY_CHANGE, _ANY_CALL)})
+    return _ToolWords(fits, looks, anywhere, known)
+
+
+class ToolsOfTurn:
+    """The tool calls of a turn, as far as they can have done something.
+
+    Args:
+        calls: the calls, each a mapping with `name`, and `args` and `result` as far as it has them.
+        read_only: names of tools that change nothing.
+        action_words: name of a tool -> words of the actions that it does, beside those in its name.
+    """
+
+    def __init__(
+        self,
+        calls: Sequence[Any],
+        read_only: Collection[str] = (),
+        action_words: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
+        words = action_words or {}
+        self.called = bool(calls)
+        self._tools = [
+            tool for call in calls if (tool := _changing_tool(call, read_only, words.get(_name(call), ()))) is not None
+        ]
+
+    @property
+    def changed_something(self) -> bool:
+        """Whether a call may have changed something."""
+        return bool(self._tools)
+
+    def can_have_done(self, action: str, word: str) -> bool:
+        """Whether one of the calls fits the action, or the word that names it."""
+        fits = _tool_words().fits.get(action, (_ANY_CHANGE,))
+        return (_ANY_CALL in fits and self.called) or any(tool.fits(fits, action, word) for tool in self._tools)
+
+
+@dataclass(frozen=True)
+class _Tool:
+    words: tuple[str, ...]
+    arguments: frozenset[str]
+    is_known: bool
+
+    def fits(self, beginnings: tuple[str, ...], action: str, word: str) -> bool:
+        if _ANY_CHANGE in beginnings or not self.is_known:
+            return True
+        starts = (*beginnings, action[:5], word[:5])
+        return any(part.startswith(starts) for part in self.words) or any(
+            part.startswith((action[:5], word[:5])) for part in self.arguments
+        )
+
+
+def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]) -> _Tool | None:
+    name = _name(call)
+    if (name and name in read_only) or _has_failed(call):
+        return None
+    parts = tuple(part.lower() for part in _PARTS.findall(name))
+    known = _tool_words()
+    if not words and parts and (parts[0] in known.looks or not known.looks_anywhere.isdisjoint(parts)):
+        return None
+    parts = (*parts, *(part for word in words for part in word.lower().split()))
+    is_known = bool(parts) and parts[0].startswith(known.known)
+    return _Tool(parts, _argument_words(call), is_known)
+
+
+def _name(call: Any) -> str:
+    for field in ("name", "tool", "tool_name"):
+        value = call.get(field) if isinstance(call, Mapping) else getattr(call, field, None)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _value(call: Any, *fields: str) -> Any:
+    for field in fields:
+        value = call.get(field) if isinstance(call, Mapping) else getattr(call, field, None)
+        if value is not None:
+            return value
+    return None
+
+
+def _argument_words(call: Any) -> frozenset[str]:
+    arguments = _value(call, "args", "input")
+    return frozenset(part.lower() for part in _PARTS.findall(_text(arguments, _MAX_ARGUMENTS)))
+
+
+def _has_failed(call: Any) -> bool:
+    result = _value(call, "result", "output", "response")
+    return result is not None and _FAILED.match(_text(result, _MAX_RESULT)) is not None
+
+
+def _text(value: Any, most: int) -> str:
+    if isinstance(value, str):
+        return value[:most]
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:most]
+    except (TypeError, ValueError, RecursionError):
+        return ""
