@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from draftcritic.core import ModelCall, Review, Turn
+from draftcritic.core import CircuitState, ModelCall, Review, Turn
 from draftcritic.engine import PromptMessage, Reply, ReviewRecord
 
 Answer = str | Reply | Mapping[str, Any] | BaseException
@@ -32,6 +32,8 @@ class RecordingObserver:
         drops: the reasons of lost drafts.
         nested_calls: how many calls of the critic's own were left alone.
         depth: the present depth of the background queue.
+        circuits: each change of a circuit: the SKU and the new state.
+        policy_loads: how each reading of a changed policy file went.
     """
 
     def __init__(self) -> None:
@@ -41,11 +43,17 @@ class RecordingObserver:
         self.drops: list[str] = []
         self.nested_calls = 0
         self.depth = 0
+        self.circuits: list[tuple[str, CircuitState]] = []
+        self.policy_loads: list[bool] = []
         self._lock = threading.Lock()
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the run id as the origin."""
         return run_id
+
+    def trace_id(self, origin: Any) -> int | None:
+        """Return the origin when it is a number: a test says by it which trace a draft stands in."""
+        return origin if isinstance(origin, int) else None
 
     def begin(self, turn: Turn, origin: Any) -> ReviewRecord:  # noqa: ARG002 - the port's signature
         """Note the origin and open a record."""
@@ -65,6 +73,14 @@ class RecordingObserver:
         """Follow the depth of the queue."""
         with self._lock:
             self.depth += change
+
+    def circuit(self, sku: str, state: CircuitState) -> None:
+        """Note what a circuit has become."""
+        self.circuits.append((sku, state))
+
+    def policy_loaded(self, whole: bool) -> None:
+        """Note how reading the policy's file again went."""
+        self.policy_loads.append(whole)
 
 
 class _Record:
@@ -109,6 +125,11 @@ class ScriptedCriticModel:
     def name(self) -> str:
         """The name of the model."""
         return self._name
+
+    @property
+    def identity(self) -> Hashable:
+        """The object itself: reviews that ask the same one may share an answer."""
+        return self
 
     @property
     def calls(self) -> int:

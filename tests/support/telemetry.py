@@ -93,7 +93,7 @@ def review(
     action: Action = Action.RECORDED,
 ) -> Review:
     outcome = Judged(Verdict.APPROVE, None, call=CALL) if outcome is None else outcome
-    return Review(turn, mode, assessment, outcome, action, duration_s=0.75)
+    return Review(turn, mode, assessment, outcome, action, duration_s=0.75, policy_version="8ab6571763b3")
 
 
 def skipped() -> Review:

@@ -12,6 +12,7 @@ from support.telemetry import CALL, FIRED, Harness, failed, finding, labels, not
 from draftcritic.core import (
     Action,
     Assessment,
+    CircuitState,
     Failed,
     Failure,
     GateDecision,
@@ -45,6 +46,8 @@ def everything(harness: Harness) -> None:
         ("draftcritic.failures", Sum, "{failure}"),
         ("draftcritic.queue.depth", Gauge, "{review}"),
         ("draftcritic.dropped", Sum, "{draft}"),
+        ("draftcritic.circuit.state", Gauge, "1"),
+        ("draftcritic.policy.loaded", Gauge, "1"),
     ],
 )
 def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:
@@ -58,7 +61,7 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 10
+    assert len(harness.metrics()) == 12
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:
@@ -104,6 +107,37 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
     assert failures == dict.fromkeys(["timeout", "error", "unparsable", "ambiguous", "rate_limited", "cancelled"], 0)
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
     assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
+
+
+def test_limits_have_series_from_the_start_and_a_blocked_draft_only_where_something_is_blocked() -> None:
+    blocked = labels(verdict="refuse", verdict__source="gate", gate__reason="budget", action="blocked", sku="unknown")
+    revised = labels(
+        verdict="revise", verdict__source="fabrication", gate__reason="circuit_open", action="recorded", sku="unknown"
+    )
+    observing = Harness().points("draftcritic.reviews")
+    assert (blocked in observing, observing[revised].value) == (False, 0)
+    enforcing = Harness(options={"mode": Mode.ENFORCE}).points("draftcritic.reviews")
+    assert enforcing[blocked].value == 0
+    assert not any(
+        "budget" in dict(s).values() for s in Harness(options={"mode": Mode.GATE}).points("draftcritic.reviews")
+    )
+
+
+def test_a_circuit_is_closed_until_told_and_a_policy_loaded(harness: Harness) -> None:
+    assert {dict(s)["draftcritic.sku"]: p.value for s, p in harness.points("draftcritic.circuit.state").items()} == {
+        "unknown": 0
+    }
+    assert [p.value for p in harness.points("draftcritic.policy.loaded").values()] == [1]
+    harness.recorder.circuit("gpt-4o-mini", CircuitState.OPEN)
+    harness.recorder.circuit("claude-haiku-4-5", CircuitState.HALF_OPEN)
+    harness.recorder.policy_loaded(False)
+    harness.record(review())
+    assert {dict(s)["draftcritic.sku"]: p.value for s, p in harness.points("draftcritic.circuit.state").items()} == {
+        "unknown": 0,
+        "gpt-4o-mini": 2,
+        "claude-haiku-4-5": 1,
+    }
+    assert [p.value for p in harness.points("draftcritic.policy.loaded").values()] == [0]
 
 
 def test_the_series_of_a_known_model_exist_from_the_start() -> None:

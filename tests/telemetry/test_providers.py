@@ -205,6 +205,15 @@ def test_it_is_the_observer_that_the_engine_wants() -> None:
     observer: ReviewObserver = recorder
     record: ReviewRecord = recorder.begin(TURN, None)
     wanted = {name for name in vars(ReviewObserver) if not name.startswith("_")}
-    assert wanted == {"begin", "capture", "dropped", "nested", "queue_depth"}
+    assert wanted == {
+        "begin",
+        "capture",
+        "circuit",
+        "dropped",
+        "nested",
+        "policy_loaded",
+        "queue_depth",
+        "trace_id",
+    }
     assert all(callable(getattr(observer, name)) for name in wanted)
     assert all(callable(getattr(record, n)) for n in ("calling", "call_started", "call_ended", "finish"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ TYPES: dict[str, Any] = {"string": str, "int": int, "double": float, "boolean": 
 
 def everything() -> Harness:
     """A run that meets every attribute, event, metric and label."""
-    from draftcritic.core import Assessment, GateDecision, GateReason
+    from draftcritic.core import Assessment, CircuitState, GateDecision, GateReason
 
     harness = Harness(capture=Capture.SPAN_AND_EVENT)
     whole = Assessment(
@@ -44,6 +45,7 @@ def everything() -> Harness:
     for finished in (
         *every_outcome("text", TURN),
         *(review(Judged(v, "text", ("rule",), call=CALL), whole) for v in Verdict),
+        review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True))),
         failed(),
         skipped(),
         not_evaluated(),
@@ -58,6 +60,8 @@ def everything() -> Harness:
     harness.recorder.nested()
     harness.recorder.dropped("queue_full")
     harness.recorder.queue_depth(1)
+    harness.recorder.circuit("gpt-4o-mini", CircuitState.OPEN)
+    harness.recorder.policy_loaded(False)
     return harness
 
 

@@ -12,6 +12,7 @@ from draftcritic.core._gate import (
     took_tool_action,
 )
 from draftcritic.core._hooks import NoOpObservabilityHook, ObservabilityHook
+from draftcritic.core._limit_rules import ANY_SKU, CircuitRules, LimitRules
 from draftcritic.core._model_name import reported_model_name, resolve_model_name
 from draftcritic.core._parser import ParsedReflection, parse_reflection_output
 from draftcritic.core._policy import (
@@ -19,6 +20,7 @@ from draftcritic.core._policy import (
     DEFAULT_REFUSAL,
     DEFAULT_REVISION,
     FABRICATION_REFUSE_THRESHOLD,
+    PROMPT_BUDGET,
     REFLECTION_TIMEOUT,
     CriticPreference,
     Gate,
@@ -33,6 +35,7 @@ from draftcritic.core._review import (
     Forced,
     GateOnly,
     Judged,
+    Limited,
     ModelCall,
     NotEvaluated,
     Outcome,
@@ -45,12 +48,15 @@ from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
 from draftcritic.core._well_formed import well_formed
 from draftcritic.core._words import (
     Action,
+    CircuitState,
     FabricationMode,
     Failure,
     GateDecision,
     GateReason,
     Mode,
     OnFailure,
+    OnLimit,
+    Streams,
     Verdict,
     VerdictSource,
 )
@@ -67,14 +73,18 @@ from draftcritic.core.fabrication import (
 )
 
 __all__ = [
+    "ANY_SKU",
     "CONFIDENCE_THRESHOLD",
     "DEFAULT_REFUSAL",
     "DEFAULT_REVISION",
     "DEFAULT_TEMPLATE",
     "FABRICATION_REFUSE_THRESHOLD",
+    "PROMPT_BUDGET",
     "REFLECTION_TIMEOUT",
     "Action",
     "Assessment",
+    "CircuitRules",
+    "CircuitState",
     "CriticGateContext",
     "CriticPreference",
     "FabricationDecision",
@@ -93,12 +103,15 @@ __all__ = [
     "IntentLabel",
     "IntentVerdict",
     "Judged",
+    "LimitRules",
+    "Limited",
     "Mode",
     "ModelCall",
     "NoOpObservabilityHook",
     "NotEvaluated",
     "ObservabilityHook",
     "OnFailure",
+    "OnLimit",
     "Outcome",
     "ParsedReflection",
     "Policy",
@@ -107,6 +120,7 @@ __all__ = [
     "Review",
     "Skipped",
     "SkuBound",
+    "Streams",
     "Turn",
     "Usage",
     "Verdict",

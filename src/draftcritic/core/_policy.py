@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from draftcritic.core._words import FabricationMode, OnFailure
+from draftcritic.core._language import language_of
+from draftcritic.core._words import FabricationMode, OnFailure, OnLimit
 
 if TYPE_CHECKING:
     from draftcritic.core._gate import CriticGateContext
+    from draftcritic.core._turn import Turn
 
 CONFIDENCE_THRESHOLD = 0.6
 """Below this confidence the legacy gate fires."""
@@ -17,6 +21,9 @@ FABRICATION_REFUSE_THRESHOLD = 0.8
 """In fabrication mode `refuse`, a finding of at least this confidence replaces the draft."""
 REFLECTION_TIMEOUT = 10.0
 """Seconds a reflection may take."""
+PROMPT_BUDGET = 24_000
+"""Characters of the draft, the preferences and the rules that the critic is shown: some 6,000 tokens of English at four
+characters a token, and at most 24,000 of a language that has one a character."""
 DEFAULT_REVISION = "I need to correct my last answer before you rely on it. Please ask me again."
 """Stands in for the draft when the critic says `revise` and gives no text."""
 DEFAULT_REFUSAL = "I can't help with that request."
@@ -73,6 +80,10 @@ class Policy:
         fail_closed_tags: sensitive tags whose turns are refused when the critic fails, whatever `on_failure` says.
         default_revision: see `DEFAULT_REVISION`.
         default_refusal: see `DEFAULT_REFUSAL`.
+        refusal_texts: what stands in for a refused draft, by the code of the language of the conversation, `*` for any
+            other; wins over the words of the critic.
+        on_limit: what `enforce` does with a draft that a limit keeps from its reflection.
+        prompt_budget: see `PROMPT_BUDGET`; at least 1,000.
     """
 
     confidence_threshold: float = CONFIDENCE_THRESHOLD
@@ -93,8 +104,39 @@ class Policy:
     fail_closed_tags: frozenset[str] = frozenset()
     default_revision: str = DEFAULT_REVISION
     default_refusal: str = DEFAULT_REFUSAL
+    refusal_texts: Mapping[str, str] = field(default_factory=dict)
+    on_limit: OnLimit = OnLimit.PASS
+    prompt_budget: int = PROMPT_BUDGET
     all_sensitive_tags: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         tags = self.sensitive_tags.union(*(p.sensitive_tags for p in self.preferences))
         object.__setattr__(self, "all_sensitive_tags", tags)
+
+    @cached_property
+    def version(self) -> str:
+        """Twelve hexadecimal digits that change with anything that this policy says.
+
+        Objects (`gate`, `rules_source`) count by their names: what they do is not looked into.
+        """
+        said = "\n".join(f"{each.name}={_stated(getattr(self, each.name))}" for each in fields(self) if each.init)
+        return blake2b(said.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
+
+    def refusal(self, turn: Turn) -> str | None:
+        """Return the text of `refusal_texts` for the language of the user's message, None when there is none."""
+        if not self.refusal_texts:
+            return None
+        language = language_of(turn.user_message) or language_of(turn.draft) or "*"
+        return self.refusal_texts.get(language) or self.refusal_texts.get("*")
+
+
+def _stated(value: Any) -> str:
+    """Return a text that is the same in every process for what means the same."""
+    if isinstance(value, (frozenset, set)):
+        return repr(sorted(map(str, value)))
+    if isinstance(value, Mapping):
+        return repr(sorted((str(key), str(item)) for key, item in value.items()))
+    if isinstance(value, (str, int, float, tuple, list, type(None))):
+        return str(value)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"

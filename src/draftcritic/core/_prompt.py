@@ -9,6 +9,7 @@ from functools import lru_cache
 from string import Formatter
 from typing import Protocol
 
+from draftcritic.core._excerpt import excerpt, shortened
 from draftcritic.core._well_formed import well_formed
 
 FIELDS = ("draft", "core_preferences", "procedural_rules", "sensitive_tag_hit")
@@ -76,10 +77,12 @@ class Prompt:
     Attributes:
         system: the instructions; the same for every call with one template.
         user: the values, each in its own block.
+        omitted: characters of the values that the budget left out.
     """
 
     system: str
     user: str
+    omitted: int = 0
 
 
 def validate_template(template: str) -> None:
@@ -99,6 +102,7 @@ def render_prompt(
     preferences: Sequence[PreferenceLike],
     rules: Sequence[str],
     sensitive_hit: str | None,
+    budget: int | None = None,
 ) -> Prompt:
     """Write the prompt of one reflection.
 
@@ -112,16 +116,23 @@ def render_prompt(
         preferences: shown as "- [priority] statement", highest priority first.
         rules: shown as "- rule".
         sensitive_hit: the sensitive tag of the turn.
+        budget: characters that draft, preferences and rules may have together, at least 1,000; None for any number.
+            What is too long is cut, and a mark says where. Preferences and rules are left out from the last one on;
+            each of the two keeps a quarter of the budget, and more when the others leave it. The draft keeps
+            its parts with something to check, then the newest; see `excerpt`.
 
     Raises:
         ValueError: see `validate_template`.
     """
     by_priority = sorted(preferences, key=lambda p: p.priority, reverse=True)
+    stated = [f"- [{p.priority}] {p.statement}" for p in by_priority]
+    listed = [f"- {rule}" for rule in rules]
+    shown, whole = _within(budget, draft, stated, listed), sum(map(len, (draft, "\n".join(stated), "\n".join(listed))))
     values = {
-        "core_preferences": "\n".join(f"- [{p.priority}] {p.statement}" for p in by_priority) or "(none)",
-        "procedural_rules": "\n".join(f"- {rule}" for rule in rules) or "(none)",
+        "core_preferences": shown[1] or "(none)",
+        "procedural_rules": shown[2] or "(none)",
         "sensitive_tag_hit": sensitive_hit or "none",
-        "draft": draft,
+        "draft": shown[0],
     }
     values = {name: well_formed(value) for name, value in values.items()}
     boundary = _boundary("".join(values.values()))
@@ -132,7 +143,22 @@ def render_prompt(
     user = "\n\n".join(
         [f"Boundary: {boundary}", *blocks, f"Which verdict fits {_block('draft')}? Answer with the one JSON object."]
     )
-    return Prompt(system=_system_text(DEFAULT_TEMPLATE if template is None else template), user=user)
+    return Prompt(
+        system=_system_text(DEFAULT_TEMPLATE if template is None else template),
+        user=user,
+        omitted=max(0, whole - sum(map(len, shown))),
+    )
+
+
+def _within(budget: int | None, draft: str, preferences: Sequence[str], rules: Sequence[str]) -> tuple[str, str, str]:
+    """Return draft, preferences and rules as texts that have `budget` characters together."""
+    stated, listed = "\n".join(preferences), "\n".join(rules)
+    if budget is None or len(draft) + len(stated) + len(listed) <= budget:
+        return draft, stated, listed
+    quarter = budget // 4
+    stated = shortened(preferences, max(quarter, budget - len(draft) - len(listed)))
+    listed = shortened(rules, max(quarter, budget - len(draft) - len(stated)))
+    return excerpt(draft, budget - len(stated) - len(listed)), stated, listed
 
 
 def _boundary(values: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from draftcritic.core._words import Action, Failure, GateDecision, GateReason, Mode, Verdict, VerdictSource
 
@@ -65,6 +65,8 @@ class ModelCall:
         finish_reason: why the model stopped, in the provider's word.
         error_type: the qualified name of the exception that ended the call.
         latency_s: seconds from the call to its end.
+        shared: the call was made for another review of the same draft: its usage is told there, and unknown here.
+        omitted: characters that the prompt's budget left out.
     """
 
     model: str
@@ -73,11 +75,26 @@ class ModelCall:
     finish_reason: str | None = None
     error_type: str | None = None
     latency_s: float = 0.0
+    shared: bool = False
+    omitted: int = 0
 
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """The draft never reached the gate; the assessment's reason says why. There is no verdict."""
+    """The draft never reached the gate or its reflection; the assessment's reason says why. There is no verdict."""
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A limit kept the draft from its reflection, and the policy lets no such draft pass.
+
+    Attributes:
+        verdict: refuse.
+        text: the text that stands in for the draft.
+    """
+
+    verdict: Verdict
+    text: str | None
 
 
 @dataclass(frozen=True)
@@ -143,7 +160,7 @@ class Failed:
     call: ModelCall | None = None
 
 
-Outcome = Union[NotEvaluated, Skipped, GateOnly, Judged, Forced, Failed]
+Outcome = NotEvaluated | Limited | Skipped | GateOnly | Judged | Forced | Failed
 """Every way a review can end."""
 
 
@@ -158,6 +175,7 @@ class Review:
         outcome: how it ended.
         action: what became of the draft.
         duration_s: seconds from the start of the review to its end.
+        policy_version: see `Policy.version`.
     """
 
     turn: Turn
@@ -166,6 +184,7 @@ class Review:
     outcome: Outcome
     action: Action
     duration_s: float = 0.0
+    policy_version: str = ""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -180,6 +199,13 @@ class Review:
     def source(self) -> VerdictSource | None:
         """Who reached the verdict; None when there is none."""
         return _SOURCES.get(type(self.outcome))
+
+    @property
+    def replacement(self) -> str | None:
+        """The text that takes the draft's place; None where the draft stays as it is."""
+        if self.action not in (Action.REPLACED, Action.BLOCKED, Action.FAILED_CLOSED):
+            return None
+        return self.outcome.text if isinstance(self.outcome, (Judged, Forced, Failed, Limited)) else None
 
     @property
     def reflection(self) -> Judged | Failed | None:
@@ -205,6 +231,7 @@ class Review:
 
 
 _SOURCES: dict[type, VerdictSource] = {
+    Limited: VerdictSource.GATE,
     Skipped: VerdictSource.GATE,
     GateOnly: VerdictSource.GATE,
     Judged: VerdictSource.REFLECTION,

@@ -106,6 +106,14 @@ class Failure(Word):
     CANCELLED = "cancelled"
 
 
+class CircuitState(Word):
+    """Whether calls of the critic's model are let through. `half_open`: a few are, to see whether it works again."""
+
+    CLOSED = "closed"
+    HALF_OPEN = "half_open"
+    OPEN = "open"
+
+
 class FabricationMode(Word):
     """What a fabrication finding leads to. See `apply_fabrication_check`."""
 
@@ -120,3 +128,21 @@ class OnFailure(Word):
 
     APPROVE = "approve"
     REFUSE = "refuse"
+
+
+class OnLimit(Word):
+    """What `enforce` does with a draft that a limit keeps from its reflection."""
+
+    PASS = "pass"  # noqa: S105 - a word, no secret
+    REFUSE = "refuse"
+
+
+class Streams(Word):
+    """What `enforce` does with a stream.
+
+    `buffer`: it is held back until the verdict. `passthrough`: it is sent at once, and a verdict against it is only
+    recorded, as exposed.
+    """
+
+    BUFFER = "buffer"
+    PASSTHROUGH = "passthrough"

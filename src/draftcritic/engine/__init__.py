@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from draftcritic.engine._activation import activation, current_activation
 from draftcritic.engine._background import BackgroundRunner
-from draftcritic.engine._critic import Critic, ModelSource
+from draftcritic.engine._critic import Critic
 from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
+from draftcritic.engine._limits import Limiter, NoLimits
 from draftcritic.engine._observers import NullObserver, NullRecord
-from draftcritic.engine._ports import CriticModel, PromptMessage, Reply, ReviewObserver, ReviewRecord
+from draftcritic.engine._ports import (
+    CriticModel,
+    Permit,
+    PromptMessage,
+    Reply,
+    ReviewLimits,
+    ReviewObserver,
+    ReviewRecord,
+)
 from draftcritic.engine._reflection import prompt_messages
+from draftcritic.engine._reflector import ModelSource
+from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._timed import TimedCaller, within
 
 __all__ = [
@@ -19,13 +30,18 @@ __all__ = [
     "BackgroundRunner",
     "Critic",
     "CriticModel",
+    "Limiter",
     "ModelSource",
+    "NoLimits",
     "NullObserver",
     "NullRecord",
+    "Permit",
     "PromptMessage",
     "Reply",
+    "ReviewLimits",
     "ReviewObserver",
     "ReviewRecord",
+    "Sharing",
     "TimedCaller",
     "activation",
     "classify",

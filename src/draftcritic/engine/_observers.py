@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from draftcritic.core import ModelCall, Review, Turn
+from draftcritic.core import CircuitState, ModelCall, Review, Turn
 from draftcritic.engine._ports import ReviewRecord
 
 
@@ -33,6 +33,10 @@ class NullObserver:
         """Return None."""
         return None
 
+    def trace_id(self, origin: Any) -> int | None:  # noqa: ARG002 - the port's signature
+        """Return None."""
+        return None
+
     def begin(self, turn: Turn, origin: Any) -> ReviewRecord:  # noqa: ARG002 - the port's signature
         """Return a record of nothing."""
         return NullRecord()
@@ -44,4 +48,10 @@ class NullObserver:
         """Do nothing."""
 
     def queue_depth(self, change: int) -> None:
+        """Do nothing."""
+
+    def circuit(self, sku: str, state: CircuitState) -> None:
+        """Do nothing."""
+
+    def policy_loaded(self, whole: bool) -> None:
         """Do nothing."""

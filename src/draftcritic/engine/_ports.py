@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from draftcritic.core import ModelCall, Review, Turn
+from draftcritic.core import CircuitState, Failure, GateReason, ModelCall, Review, Turn
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class CriticModel(Protocol):
     @property
     def name(self) -> str:
         """The raw name of the model as far as it is known before the call; empty when it is not."""
+        ...
+
+    @property
+    def identity(self) -> Hashable | None:
+        """What two models have in common whose answers may stand for each other; None for an answer of its own."""
         ...
 
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
@@ -95,6 +100,10 @@ class ReviewObserver(Protocol):
         """
         ...
 
+    def trace_id(self, origin: Any) -> int | None:
+        """Return the id of the trace that `origin` (a value of `capture`) stands in; None when there is none."""
+        ...
+
     def begin(self, turn: Turn, origin: Any) -> ReviewRecord:
         """Open the record of one review that belongs to `origin` (a value of `capture`, or None)."""
         ...
@@ -109,4 +118,47 @@ class ReviewObserver(Protocol):
 
     def queue_depth(self, change: int) -> None:
         """The background queue has grown (positive) or shrunk (negative) by `change` reviews."""
+        ...
+
+    def circuit(self, sku: str, state: CircuitState) -> None:
+        """The circuit of a critic's model has changed."""
+        ...
+
+    def policy_loaded(self, whole: bool) -> None:
+        """The policy's file was read again: it holds, or it cannot hold and the last good policy stays."""
+        ...
+
+
+class Permit(Protocol):
+    """Leave to make one call of the critic's model."""
+
+    def settle(self, call: ModelCall | None, failure: Failure | None) -> None:
+        """Give the permit back when the call has ended; told once, however that was.
+
+        Args:
+            call: the record of the call; None when it was not made after all.
+            failure: how it failed.
+        """
+        ...
+
+
+class ReviewLimits(Protocol):
+    """Keeps drafts from the model call, for what it costs and while the model does not work. No method raises."""
+
+    def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:
+        """Whether the drafts of a trace are reflected on.
+
+        Args:
+            trace_id: returns the trace; None when the draft stands in none.
+            run_id: stands in for the trace.
+            signals: what holds for the draft: some may always be worth a reflection.
+        """
+        ...
+
+    def admit(self, sku: str) -> Permit | GateReason:
+        """Let one model call through, or say what forbids it (`budget` or `circuit_open`).
+
+        Args:
+            sku: the SKU of the model as far as it is known before the call.
+        """
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 from draftcritic.core import (
@@ -16,6 +17,7 @@ from draftcritic.core import (
     OnFailure,
     Policy,
     ProceduralRulesSource,
+    Prompt,
     Usage,
     Verdict,
     normalise_sku,
@@ -62,18 +64,35 @@ async def retrieve_rules(source: ProceduralRulesSource, query: str, timeout: flo
         return ()
 
 
-def prompt_messages(
-    policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None
-) -> tuple[PromptMessage, PromptMessage]:
-    """Return the question to the critic's model."""
-    prompt = render_prompt(
+def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None) -> Prompt:
+    """Return the question to the critic's model, within the policy's budget."""
+    return render_prompt(
         policy.prompt_template,
         draft=draft,
         preferences=policy.preferences,
         rules=rules,
         sensitive_hit=sensitive_hit,
+        budget=policy.prompt_budget,
     )
+
+
+def to_messages(prompt: Prompt) -> tuple[PromptMessage, PromptMessage]:
+    """Return a prompt as the messages that a `CriticModel` takes."""
     return PromptMessage("system", prompt.system), PromptMessage("user", prompt.user)
+
+
+def prompt_messages(
+    policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None
+) -> tuple[PromptMessage, PromptMessage]:
+    """Return the question to the critic's model as messages."""
+    return to_messages(prompt_of(policy, draft=draft, rules=rules, sensitive_hit=sensitive_hit))
+
+
+def question_key(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None) -> bytes:
+    """Return what is the same for two prompts that differ in their random boundary only."""
+    preferences = [(each.priority, each.statement) for each in policy.preferences]
+    parts = (policy.prompt_template, policy.prompt_budget, draft, preferences, list(rules), sensitive_hit)
+    return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
 def model_call(requested: str, reply: Reply | None, error: BaseException | None, latency_s: float) -> ModelCall:

@@ -53,6 +53,11 @@ class PlainModel:
         """The name of the model; empty when it tells none."""
         return resolve_model_name(self._model, requested=self._requested)
 
+    @property
+    def identity(self) -> None:
+        """None: nothing is known of the object."""
+        return None
+
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as messages."""
         try:

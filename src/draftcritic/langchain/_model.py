@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any
 
 from draftcritic.core import reported_model_name, resolve_model_name
@@ -47,6 +47,12 @@ class ChatModelCritic:
         """The raw name of the model; empty when the object tells none."""
         return resolve_model_name(self._model, requested=self._requested)
 
+    @property
+    def identity(self) -> Hashable:
+        """The model object; for a class that LangChain can write down, all that it is made of."""
+        written = _written_down(self._model)
+        return SameObject(self._model) if written is None else written
+
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as LangChain messages."""
         from langchain_core.messages import HumanMessage, SystemMessage
@@ -79,6 +85,36 @@ class ChatModelCritic:
             if task.done() and not task.cancelled():
                 raise  # the provider's own
             raise TimeoutError(f"no answer within {timeout} s") from error
+
+
+class SameObject:
+    """Equal for one object only, which it keeps alive: the number of a dead one may be given to another."""
+
+    __slots__ = ("_object",)
+
+    def __init__(self, thing: Any) -> None:
+        self._object = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameObject) and other._object is self._object
+
+    def __hash__(self) -> int:
+        return id(self._object)
+
+
+def _written_down(model: Any) -> str | None:
+    """Return a model with all its parameters and without its secrets, as LangChain keys its own cache of answers.
+
+    None when its class does not say that this is all there is to it.
+    """
+    try:
+        if not type(model).is_lc_serializable():
+            return None
+        from langchain_core.load import dumps
+
+        return dumps(model)
+    except Exception:  # foreign code
+        return None
 
 
 def _is_asynchronous(model: Any) -> bool:

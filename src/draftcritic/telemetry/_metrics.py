@@ -7,7 +7,17 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from draftcritic.core import Action, Failure, GateDecision, GateReason, Mode, Review, Verdict, VerdictSource
+from draftcritic.core import (
+    Action,
+    CircuitState,
+    Failure,
+    GateDecision,
+    GateReason,
+    Mode,
+    Review,
+    Verdict,
+    VerdictSource,
+)
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 
@@ -47,6 +57,8 @@ _FORCED_REASONS = (
     GateReason.CONFIDENT,
 )
 """The reasons that can stand on a draft with a fabrication finding: not every gate looks at findings first."""
+LIMIT_REASONS = (GateReason.SAMPLED_OUT, GateReason.BUDGET, GateReason.CIRCUIT_OPEN)
+CIRCUIT_VALUES = {CircuitState.CLOSED: 0, CircuitState.HALF_OPEN: 1, CircuitState.OPEN: 2}
 _ENFORCED = {
     Verdict.APPROVE: Action.PASSED,
     Verdict.REVISE: Action.REPLACED,
@@ -74,6 +86,8 @@ class Metrics:
         self._mode = mode
         self._depth = _Depth()
         self._skus: set[str] = set()
+        self._circuits: dict[str, int] = {}
+        self._policy_whole = True
         self._create(meter)
 
     def _create(self, meter: Meter) -> None:
@@ -89,6 +103,10 @@ class Metrics:
         self._dropped = counter(names.METRIC_DROPPED, names.UNIT_DRAFT)
         self._queue = meter.create_gauge(
             names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, DESCRIPTIONS[names.METRIC_QUEUE_DEPTH]
+        )
+        self._circuit = meter.create_gauge(names.METRIC_CIRCUIT, names.UNIT_ONE, DESCRIPTIONS[names.METRIC_CIRCUIT])
+        self._policy = meter.create_gauge(
+            names.METRIC_POLICY_LOADED, names.UNIT_ONE, DESCRIPTIONS[names.METRIC_POLICY_LOADED]
         )
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,
@@ -123,6 +141,7 @@ class Metrics:
         for drop in names.DROP_REASONS:
             self._dropped.add(0, {names.REASON: drop})
         self._queue.set(self._depth.changed(0))
+        self._policy.set(int(self._policy_whole))
 
     def expect_sku(self, sku: str) -> None:
         """Let the series of a critic's model exist before its first verdict."""
@@ -131,6 +150,7 @@ class Metrics:
             self._skus.add(label)
             for series in _asked_series(self._mode):
                 self._reviews.add(0, _labels(series, label))
+            self._circuit.set(self._circuits.get(label, 0), {names.SKU: label})
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
         """Count what the gate did with a draft."""
@@ -168,6 +188,17 @@ class Metrics:
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown or shrunk."""
         self._queue.set(self._depth.changed(change))
+
+    def circuit(self, sku: str, state: CircuitState) -> None:
+        """Record what the circuit of a critic's model has become."""
+        label = self._sku(sku)
+        self._circuits[label] = CIRCUIT_VALUES[state]
+        self._circuit.set(self._circuits[label], {names.SKU: label})
+
+    def policy_loaded(self, whole: bool) -> None:
+        """Record how reading the policy's file again went."""
+        self._policy_whole = whole
+        self._policy.set(int(whole))
 
     def _verdict(self, review: Review, series: Series, context: Context) -> None:
         sku = self._sku(review.call.sku if review.call is not None else None)
@@ -246,6 +277,10 @@ def _unasked_series(mode: Mode) -> Iterator[Series]:
     for verdict in (Verdict.REVISE, Verdict.REFUSE):
         for reason in _FORCED_REASONS:
             yield verdict, VerdictSource.FABRICATION, reason, _action(mode, verdict)
+    for reason in LIMIT_REASONS if mode is not Mode.GATE else ():
+        yield Verdict.REVISE, VerdictSource.FABRICATION, reason, _action(mode, Verdict.REVISE)
+        if mode is Mode.ENFORCE:
+            yield Verdict.REFUSE, VerdictSource.GATE, reason, Action.BLOCKED
     if mode is Mode.GATE:
         for reason in FIRED_REASONS:
             yield Verdict.APPROVE, VerdictSource.GATE, reason, approve
@@ -275,4 +310,6 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_FAILURES: "Reviews in which the critic itself failed.",
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",
+    names.METRIC_CIRCUIT: "The circuit of a critic's model: 0 closed, 1 half-open, 2 open; set when it changes.",
+    names.METRIC_POLICY_LOADED: "1 while the policy's file holds, 0 while it cannot and the last good policy stays.",
 }

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import _logs, metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from draftcritic.core import GateDecision, GateReason, Mode, ModelCall, Review, SkuBound, Turn, normalise_sku
+from draftcritic.core import (
+    CircuitState,
+    GateDecision,
+    GateReason,
+    Mode,
+    ModelCall,
+    Review,
+    SkuBound,
+    Turn,
+    normalise_sku,
+)
 from draftcritic.core.fabrication import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._boundary import Boundary
@@ -86,6 +96,15 @@ class TelemetryRecorder:
             return capture_origin(run_id)
         return None
 
+    def trace_id(self, origin: Any) -> int | None:
+        """Return the id of the trace that a value of `capture` stands in; None when there is none."""
+        if not isinstance(origin, Origin):
+            return None
+        with self.boundary.around("trace_id"):
+            span = trace.get_current_span(origin.context).get_span_context()
+            return span.trace_id if span.is_valid else None
+        return None
+
     def begin(self, turn: Turn, origin: Any) -> TelemetryRecord:
         """Open the span of one review under `origin`; it is current only around the critic's call."""
         span: Span = trace.INVALID_SPAN
@@ -114,6 +133,16 @@ class TelemetryRecorder:
         """Record that the background queue has grown (positive) or shrunk (negative)."""
         with self.boundary.around("queue_depth"):
             self.metrics.queue_depth(change)
+
+    def circuit(self, sku: str, state: CircuitState) -> None:
+        """Record what the circuit of a critic's model has become."""
+        with self.boundary.around("circuit"):
+            self.metrics.circuit(sku, state)
+
+    def policy_loaded(self, whole: bool) -> None:
+        """Record how reading the policy's file again went."""
+        with self.boundary.around("policy_loaded"):
+            self.metrics.policy_loaded(whole)
 
     def _meet_providers(self) -> None:
         """Greet providers that were not there before: what was recorded earlier went nowhere."""

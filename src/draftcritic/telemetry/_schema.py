@@ -148,6 +148,7 @@ _DECISION = (
     AttributeInfo(names.GATE_REASON, "string", "The primary reason for it.", _words(GateReason)),
     AttributeInfo(names.GATE_SIGNALS, "string[]", "Every signal that held.", _words(GateReason), when="one held"),
     AttributeInfo(names.SENSITIVE_TAG, "string", "The sensitive tag that was met.", when="one was met"),
+    AttributeInfo(names.POLICY_VERSION, "string", "Twelve digits that change with anything that the policy says."),
 )
 _MODELS = (
     AttributeInfo(
@@ -171,6 +172,19 @@ _MODELS = (
         "Cost of the critic's call by the published price of the SKU.",
         unit="USD",
         when="tokens and price are known",
+    ),
+    AttributeInfo(
+        names.SHARED,
+        "boolean",
+        "The answer is that of another review, which tells its tokens and cost.",
+        when="it is so",
+    ),
+    AttributeInfo(
+        names.PROMPT_OMITTED,
+        "int",
+        "How much the budget of the critic's prompt left out.",
+        unit="{character}",
+        when="something was left out",
     ),
     AttributeInfo(names.NODE, "string", "The critic's name among nodes.", (names.NODE_NAME,)),
     AttributeInfo(names.RUN_ID, "string", "The id of the model run that wrote the draft.", when=_RUN_HAS),
@@ -284,6 +298,8 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_FAILURES: ("counter", names.UNIT_FAILURE, ()),
     names.METRIC_QUEUE_DEPTH: ("gauge", names.UNIT_REVIEW, ()),
     names.METRIC_DROPPED: ("counter", names.UNIT_DRAFT, ()),
+    names.METRIC_CIRCUIT: ("gauge", names.UNIT_ONE, ()),
+    names.METRIC_POLICY_LOADED: ("gauge", names.UNIT_ONE, ()),
 }
 
 SCHEMA = Schema(

@@ -27,6 +27,8 @@ def review_attributes(
     _put_draft(attributes, review, draft_sku)
     _put_findings(attributes, review)
     if review.call is not None:
+        put(attributes, names.PROMPT_OMITTED, review.call.omitted or None)
+        put(attributes, names.SHARED, review.call.shared or None)
         attributes.update(call_attributes(review.call))
     _put_assessment(attributes, review, threshold)
     _put_decision(attributes, review)
@@ -95,6 +97,7 @@ def _put_ids(attributes: dict[str, Value], review: Review) -> None:
     put(attributes, names.GEN_AI_RESPONSE_ID, turn.response_id or None)
     put(attributes, names.NODE, names.NODE_NAME)
     put(attributes, names.RUN_ID, turn.run_id or None)
+    put(attributes, names.POLICY_VERSION, review.policy_version or None)
 
 
 def _put_draft(attributes: dict[str, Value], review: Review, draft_sku: str) -> None:

@@ -36,6 +36,9 @@ DRAFT_EXPOSED: Final = "draftcritic.draft.exposed"
 FABRICATION_COUNT: Final = "draftcritic.fabrication.count"
 FABRICATION_KINDS: Final = "draftcritic.fabrication.kinds"
 FABRICATION_MAX_CONFIDENCE: Final = "draftcritic.fabrication.max_confidence"
+POLICY_VERSION: Final = "draftcritic.policy.version"
+SHARED: Final = "draftcritic.shared"
+PROMPT_OMITTED: Final = "draftcritic.prompt.omitted"
 PREFERENCES_MATCHED: Final = "draftcritic.preferences.matched"
 FAILURE: Final = "draftcritic.failure"
 INTERNAL: Final = "draftcritic.internal"
@@ -95,6 +98,8 @@ METRIC_FABRICATIONS: Final = "draftcritic.fabrications"
 METRIC_FAILURES: Final = "draftcritic.failures"
 METRIC_QUEUE_DEPTH: Final = "draftcritic.queue.depth"
 METRIC_DROPPED: Final = "draftcritic.dropped"
+METRIC_CIRCUIT: Final = "draftcritic.circuit.state"
+METRIC_POLICY_LOADED: Final = "draftcritic.policy.loaded"
 
 UNIT_REVIEW: Final = "{review}"
 UNIT_DECISION: Final = "{decision}"
@@ -122,5 +127,7 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     METRIC_FAILURES: (FAILURE,),
     METRIC_QUEUE_DEPTH: (),
     METRIC_DROPPED: (REASON,),
+    METRIC_CIRCUIT: (SKU,),
+    METRIC_POLICY_LOADED: (),
 }
 """The labels of each metric."""

@@ -1,0 +1,49 @@
+"""Tells the language of a short text by its script and its most frequent words; good enough to choose a message."""
+
+from __future__ import annotations
+
+import re
+
+# Ranges in which a letter belongs to one language of the set, whatever stands beside it.
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+    ("uk", re.compile(r"[іїєґІЇЄҐ]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+)
+_WORDS = {
+    "en": "the and you is are my have for can what not please i to of it this with do your was me how",
+    "de": "der die das und ich nicht ist sie mein meine bitte wie mit ein eine kann habe für zu was wo wird auf",
+    "es": "el la los que de por mi un una es no para con cómo como está puedo quiero favor gracias qué dónde y",
+    "fr": "le la les et je vous est mon ma pas que pour avec une un comment merci où ne peux des du s'il plaît",
+    "pt": "o os que de meu minha não é um uma para com por como está posso você obrigado onde favor e quero",
+    "it": "il lo la gli che di mio mia non è un una per con come posso grazie dove e sono vorrei favore del",
+    "nl": "de het een en ik niet is mijn kan voor met hoe waar wat je jullie heb bedankt alstublieft van op",
+    "tr": "bir ve bu için ne nasıl nerede benim mi mı değil var lütfen teşekkürler siparişim ben çok ile da de",  # noqa: RUF001 - Turkish is written so
+    "pl": "nie i jest mój moja się na to w z jak czy gdzie proszę dziękuję mam do że co za moje",
+    "sv": "och jag är inte det en ett min mitt kan för med hur var vad har tack snälla på av du ni",
+}
+_LOOKUP = {language: frozenset(words.split()) for language, words in _WORDS.items()}
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_LONGEST = 2000
+"""Characters that are looked at."""
+
+
+def language_of(text: str) -> str | None:
+    """Return the ISO 639-1 code of the language of `text`, None when it cannot be told.
+
+    Known are ar de en es fr he hi it ja ko nl pl pt ru sv tr uk zh.
+    """
+    text = text[:_LONGEST]
+    for language, letters in _SCRIPTS:
+        if letters.search(text):
+            return language
+    words = _WORD.findall(text.lower())
+    counts = {language: sum(word in known for word in words) for language, known in _LOOKUP.items()}
+    best = max(counts, key=lambda language: counts[language])
+    rivals = [language for language, count in counts.items() if count == counts[best]]
+    return best if counts[best] and len(rivals) == 1 else None

@@ -1,0 +1,251 @@
+"""One reflection: whether it may be made, whether another one's answer will do, and the call of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Generator, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+from draftcritic.core import (
+    Assessment,
+    Failed,
+    Failure,
+    GateReason,
+    Judged,
+    ModelCall,
+    Policy,
+    Prompt,
+    Turn,
+    Usage,
+    normalise_sku,
+)
+from draftcritic.engine._failures import classify, qualified_name
+from draftcritic.engine._hooks import HookCircle
+from draftcritic.engine._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
+from draftcritic.engine._progress import Progress
+from draftcritic.engine._reflection import (
+    failed,
+    judge,
+    model_call,
+    prompt_of,
+    question_key,
+    retrieve_rules,
+    rules_query,
+    to_messages,
+)
+from draftcritic.engine._sharing import Asked, Flight, Sharing
+from draftcritic.engine._steps import AskStep, AwaitStep, Step
+from draftcritic.engine._timed import TimedCaller
+
+ModelSource = CriticModel | Callable[[], CriticModel]
+"""A model to ask, or what makes one when it is needed."""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _JoinStep:
+    """Waits for a call that another review has under way, and says whether it could wait."""
+
+    flight: Flight
+    timeout: float
+
+    def run(self) -> bool:
+        """Wait in this thread, unless an event loop runs in it: the call may need that loop."""
+        if asyncio._get_running_loop() is not None:
+            return False
+        self.flight.wait(self.timeout)
+        return True
+
+    async def arun(self) -> bool:
+        """Wait without blocking the event loop."""
+        await self.flight.await_(self.timeout)
+        return True
+
+
+class Reflector:
+    """Asks the critic's model what it says of a draft.
+
+    Args:
+        policy: the rules that drafts are judged by.
+        observer: tells which trace a draft stands in.
+        hooks: told of each call of the critic's model.
+        limits: may forbid the call.
+        sharing: knows the calls of other reviews.
+    """
+
+    def __init__(
+        self, policy: Policy, observer: ReviewObserver, hooks: HookCircle, limits: ReviewLimits, sharing: Sharing
+    ) -> None:
+        self._policy = policy
+        self._observer = observer
+        self._hooks = hooks
+        self._limits = limits
+        self._sharing = sharing
+        self._caller = TimedCaller()
+        self._reported: set[type] = set()
+
+    def reflect(
+        self, progress: Progress, assessment: Assessment, source: ModelSource
+    ) -> Generator[Step, Any, Judged | Failed | GateReason]:
+        """Reflect on a draft, or return which limit forbids it."""
+        turn = progress.turn
+        try:
+            trace = partial(self._observer.trace_id, progress.origin)
+            if not self._limits.samples(trace, turn.run_id, assessment.signals):
+                return GateReason.SAMPLED_OUT
+            rules = yield from self._rules(turn)
+            model = self._model(source)
+            key = self._key(turn, rules, assessment, model)
+            prompt = prompt_of(self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit)
+            return (yield from self._answer(progress, assessment, model, prompt, key))
+        except Exception as error:  # the model and its provider are foreign code
+            _logger.debug("the reflection failed", exc_info=True)
+            return failed(
+                classify(error), self._policy, assessment, error_type=qualified_name(type(error)), call=progress.call
+            )
+
+    def _key(self, turn: Turn, rules: Sequence[str], assessment: Assessment, model: CriticModel) -> Hashable | None:
+        """Return what is the same for reviews that may share an answer; None when there are none."""
+        identity = model.identity if self._sharing.window > 0 else None
+        if identity is None:
+            return None
+        return question_key(
+            self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit
+        ), identity
+
+    def _answer(
+        self, progress: Progress, assessment: Assessment, model: CriticModel, prompt: Prompt, key: Hashable | None
+    ) -> Generator[Step, Any, Judged | Failed | GateReason]:
+        """Take the answer of another review to the same question, or ask and let the others have it."""
+        flight = None
+        if key is not None:
+            found = yield from self._found(key)
+            if isinstance(found, Asked):
+                waited = time.perf_counter() - progress.started
+                progress.call = replace(found.call, usage=Usage(), latency_s=waited, shared=True)
+                return self._outcome(assessment, replace(found, call=progress.call))
+            flight = found
+        asked: Asked | GateReason | None = None
+        outcome: Judged | Failed | GateReason | None = None
+        try:
+            asked = yield from self._permitted(progress, model, prompt)
+            outcome = asked if isinstance(asked, GateReason) else self._outcome(assessment, asked)
+            return outcome
+        finally:
+            if key is not None and flight is not None:
+                told = asked if isinstance(asked, Asked) else None
+                self._sharing.finish(key, flight, told, keep=isinstance(outcome, Judged))
+
+    def _found(self, key: Hashable) -> Generator[Step, Any, Asked | Flight | None]:
+        """Return another review's answer, or a flight to land; None when there is one that cannot be waited for."""
+        deadline = time.monotonic() + self._policy.timeout
+        while True:
+            found = self._sharing.find(key)
+            if isinstance(found, Flight):
+                if not (yield _JoinStep(found, max(0.0, deadline - time.monotonic()))):
+                    return None
+                found = found.asked
+            if found is not None:
+                return found
+            # Nobody has asked, or who did came to nothing.
+            flight = self._sharing.start(key)
+            if flight is not None:
+                return flight
+
+    def _outcome(self, assessment: Assessment, asked: Asked) -> Judged | Failed:
+        if asked.failure is not None or asked.reply is None:
+            failure = asked.failure or Failure.ERROR
+            return failed(failure, self._policy, assessment, error_type=asked.error_type, call=asked.call)
+        return judge(asked.reply, self._policy, assessment, asked.call)
+
+    def _permitted(
+        self, progress: Progress, model: CriticModel, prompt: Prompt
+    ) -> Generator[Step, Any, Asked | GateReason]:
+        """Ask when the limits let it, and tell them what came of it."""
+        permit = self._limits.admit(normalise_sku(model.name))
+        if isinstance(permit, GateReason):
+            return permit
+        failure: Failure | None = Failure.CANCELLED
+        try:
+            asked = yield from self._ask(progress, model, prompt)
+            failure = asked.failure
+            return asked
+        finally:
+            permit.settle(progress.call, failure)
+
+    def _model(self, source: ModelSource) -> CriticModel:
+        if hasattr(source, "acall"):
+            return cast("CriticModel", source)
+        try:
+            return source()
+        except Exception as error:
+            if type(error) not in self._reported:
+                self._reported.add(type(error))
+                _logger.warning("the critic's model cannot be had: %r", error)
+            raise
+
+    def _rules(self, turn: Turn) -> Generator[Step, Any, Sequence[str]]:
+        source = self._policy.rules_source
+        if source is None:
+            return self._policy.rules
+        query = rules_query(turn.activation)
+        if not query:
+            return ()
+        timeout = self._policy.timeout
+        try:
+            found: Sequence[str] = yield AwaitStep(
+                lambda: retrieve_rules(source, query, timeout), self._caller, timeout + 1
+            )
+        except Exception:
+            _logger.debug("the rules source blocked its thread", exc_info=True)
+            return ()
+        return found
+
+    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt) -> Generator[Step, Any, Asked]:
+        """Ask, and tell record and hooks before and, however it ends, after."""
+        run_id, record = progress.turn.run_id, progress.record
+        name, messages = model.name, model.messages(to_messages(prompt))
+        reply: Reply | None = None
+        error: BaseException | None = None
+        record.call_started(name, normalise_sku(name), run_id)
+        began = time.perf_counter()
+        try:
+            yield from self._tell(lambda: self._hooks.started(name, messages, run_id))
+            began = time.perf_counter()
+            reply = yield AskStep(model, messages, self._policy.timeout, record)
+        except BaseException as caught:
+            error = caught
+        call = model_call(name, reply, error, time.perf_counter() - began)
+        call = progress.call = replace(call, omitted=prompt.omitted)
+        record.call_ended(call, run_id)
+        output = "" if reply is None else _as_text(reply.content)
+        usage = {} if reply is None else reply.usage
+        yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id))
+        return _ended(call, reply, error)
+
+    def _tell(self, make: Callable[[], Coroutine[Any, Any, None]]) -> Generator[Step, Any, None]:
+        if not self._hooks:
+            return
+        try:
+            yield AwaitStep(make, self._caller, self._hooks.limit)
+        except Exception as error:
+            _logger.warning("the hooks could not be told: %s", qualified_name(type(error)))
+
+
+def _ended(call: ModelCall, reply: Reply | None, error: BaseException | None) -> Asked:
+    """Return how a call ended; what ends the caller, too, is raised."""
+    if error is None:
+        return Asked(call, reply)
+    if not isinstance(error, Exception):
+        raise error
+    _logger.debug("the critic's call failed", exc_info=error)
+    return Asked(call, None, classify(error), qualified_name(type(error)))
+
+
+def _as_text(content: Any) -> str:
+    return content if isinstance(content, str) else str(content)
