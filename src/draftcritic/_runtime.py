@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core import GateReason, Turn
+from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
 from draftcritic.engine import BackgroundRunner, Critic, CriticModel, TimedCaller, load_hooks
 from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, extract
 
@@ -42,6 +44,8 @@ class Runtime:
             on_depth=observer.queue_depth,
         )
         self._caller = TimedCaller()
+        self._enforces = settings.mode is Mode.ENFORCE
+        self._background = settings.background and not self._enforces
         self._documents = DocumentMemory() if settings.retriever_activation else None
         self._named_model: tuple[int, Any] | None = None
 
@@ -58,30 +62,26 @@ class Runtime:
         if self._documents is not None:
             try:
                 self._documents.remember(documents)
-            except Exception as error:
-                self._lost(error)
+            except Exception:
+                _logger.warning("what a retriever found could not be read", exc_info=True)
 
-    def take(self, catch: Catch) -> None:
+    def take(self, catch: Catch) -> Iterable[str | None]:
         """Review drafts from synchronous code: in the background, or here and now."""
         try:
-            for caught in catch():
-                if self.settings.background:
-                    self._submit(caught)
-                else:
-                    self._review(caught)
+            if self._background:
+                return self._submit(catch())
+            return self._applied([self._review(caught) for caught in catch()])
         except Exception as error:
-            self._lost(error)
+            return self._lost(error)
 
-    async def atake(self, catch: Catch) -> None:
+    async def atake(self, catch: Catch) -> Iterable[str | None]:
         """Review drafts from a coroutine: in the background, or here and now."""
         try:
-            for caught in catch():
-                if self.settings.background:
-                    self._submit(caught)
-                else:
-                    await self._critic.areview(self._turn(caught), self._model(caught), caught.origin)
+            if self._background:
+                return self._submit(catch())
+            return self._applied([await self._areview(caught) for caught in catch()])
         except Exception as error:
-            self._lost(error)
+            return self._lost(error)
 
     def flush(self, timeout: float) -> bool:
         """Wait until every draft taken so far is reviewed, at most `timeout` seconds; False when some are not."""
@@ -91,17 +91,25 @@ class Runtime:
         """Review what is queued within the shutdown limit, and take nothing more."""
         self._runner.close(self.settings.shutdown_timeout)
 
-    def _submit(self, caught: Caught) -> None:
-        if not self._runner.submit(lambda: caught.context.run(self._review, caught)):
-            turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.exposed)
-            self._critic.decline(turn, GateReason.QUEUE_FULL, caught.origin)
+    def _submit(self, drafts: Sequence[Caught]) -> Iterable[str | None]:
+        for caught in drafts:
+            job = partial(caught.context.run, self._review, caught)
+            if not self._runner.submit(job):
+                turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.exposed)
+                self._critic.decline(turn, GateReason.QUEUE_FULL, caught.origin)
+        return ()
 
-    def _review(self, caught: Caught) -> None:
+    def _review(self, caught: Caught) -> Review:
         turn = self._turn(caught)
-        if caught.complete:
-            self._critic.review(turn, self._model(caught), caught.origin)
-        else:
-            self._critic.decline(turn, GateReason.ABANDONED, caught.origin)
+        if not caught.complete:
+            return self._critic.decline(turn, GateReason.ABANDONED, caught.origin)
+        return self._critic.review(turn, self._model(caught), caught.origin)
+
+    async def _areview(self, caught: Caught) -> Review:
+        return await self._critic.areview(self._turn(caught), self._model(caught), caught.origin)
+
+    def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
+        return [review.replacement for review in reviews] if self._enforces else ()
 
     def _turn(self, caught: Caught) -> Turn:
         return extract(caught, documents=self._documents)
@@ -132,10 +140,13 @@ class Runtime:
             self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
         return self._named_model[1]
 
-    def _lost(self, error: Exception) -> None:
+    def _lost(self, error: Exception) -> Iterable[str | None]:
         """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
         _logger.warning("a draft could not be reviewed", exc_info=error)
         self.observer.dropped("error")
+        if self._enforces and self.settings.on_failure is OnFailure.REFUSE:
+            return repeat(self.settings.default_refusal)
+        return ()
 
 
 _current: Runtime | None = None

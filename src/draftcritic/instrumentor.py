@@ -88,8 +88,8 @@ class _Wiring:
 
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
-        from draftcritic.core import Mode
-        from draftcritic.langchain import Interceptor, install
+        from draftcritic.core import Mode, Streams
+        from draftcritic.langchain import HoldingInterceptor, Interceptor, install
         from draftcritic.settings import Settings
         from draftcritic.telemetry import TelemetryRecorder
 
@@ -107,7 +107,9 @@ class _Wiring:
             settings,
             TelemetryRecorder(**providers, mode=settings.mode, threshold=settings.confidence_threshold),
         )
-        self._splices = install(Interceptor(runtime), retrievers=settings.retriever_activation)
+        holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
+        interceptor = HoldingInterceptor(runtime) if holds else Interceptor(runtime)
+        self._splices = install(interceptor, retrievers=settings.retriever_activation)
         self.runtime = runtime
         set_current(runtime)
 

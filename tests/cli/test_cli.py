@@ -66,19 +66,19 @@ def test_settings_as_json() -> None:
 
 
 def test_wrong_settings_end_with_2_and_every_problem_on_standard_error() -> None:
-    done = run("settings", DRAFTCRITIC_MODE="enforce", DRAFTCRITIC_TIMEOUT="soon")
+    done = run("settings", DRAFTCRITIC_MODE="force", DRAFTCRITIC_TIMEOUT="soon")
     assert (done.returncode, done.stdout) == (2, "")
     mode, timeout = done.stderr.splitlines()
-    assert mode.startswith("mode = 'enforce', from env DRAFTCRITIC_MODE: is not available in this version; use observe")
+    assert mode.startswith("mode = 'force', from env DRAFTCRITIC_MODE: is none of the words")
     assert timeout.startswith("timeout = 'soon', from env DRAFTCRITIC_TIMEOUT: ")
-    as_json = run("settings", "--json", DRAFTCRITIC_MODE="enforce")
+    as_json = run("settings", "--json", DRAFTCRITIC_MODE="force")
     assert as_json.returncode == 2
     (problem,) = json.loads(as_json.stdout)["problems"]
     assert (problem["setting"], problem["value"], problem["origin"], problem["allowed"]) == (
         "mode",
-        "'enforce'",
+        "'force'",
         "env DRAFTCRITIC_MODE",
-        "off, observe, gate",
+        "off, observe, gate, enforce",
     )
 
 

@@ -98,12 +98,9 @@ def test_one_text_in_place_of_a_list_is_one_tag() -> None:
 
 
 REFUSED = [
-    ("mode", "on", "mode = 'on', from code: is none of the words (allowed: off, observe, gate)"),
-    (
-        "mode",
-        "enforce",
-        "use observe (reviews and records, answers untouched) or gate (no model call) (allowed: off, observe, gate)",
-    ),
+    ("mode", "on", "mode = 'on', from code: is none of the words (allowed: off, observe, gate, enforce)"),
+    ("streams", "half", "streams = 'half', from code: is none of the words (allowed: buffer, passthrough)"),
+    ("refusal_texts", {"german": "Nein."}, "String should match pattern"),
     ("background", "maybe", "background = 'maybe', from code: Input should be a valid boolean"),
     ("timeout", 0, "timeout = 0, from code: Input should be greater than 0 (allowed: a number above 0, at most 3600)"),
     ("timeout", math.inf, "timeout = inf, from code: Input should be"),

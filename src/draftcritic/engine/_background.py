@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from draftcritic.engine._failures import qualified_name
 
-Job = Callable[[], None]
+Job = Callable[[], object]
 
 QUEUE_FULL = "queue_full"
 SHUTDOWN = "shutdown"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from draftcritic.langchain._caught import Answer, Caught
 from draftcritic.langchain._extract import draft_text, extract, is_no_draft
+from draftcritic.langchain._hold import HoldingInterceptor
 from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
 from draftcritic.langchain._model import ChatModelCritic
 from draftcritic.langchain._retrieval import DocumentMemory
+from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result
 from draftcritic.langchain._splice import Splice, SpliceError, splice
 from draftcritic.langchain._targets import CHAT_MODELS, install, remove
 
@@ -17,14 +19,18 @@ __all__ = [
     "Caught",
     "ChatModelCritic",
     "DocumentMemory",
+    "HoldingInterceptor",
     "Interceptor",
     "Reviewer",
     "Splice",
     "SpliceError",
+    "as_chunk",
     "draft_text",
     "extract",
     "install",
     "is_no_draft",
     "remove",
+    "rewritten_message",
+    "rewritten_result",
     "splice",
 ]

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _TEXT_TYPES = frozenset({"text", "output_text"})
 
 
-def text_parts(content: Any) -> Iterable[str]:
-    """Yield the text parts of a message's content in their order.
+def is_text_part(part: Any) -> bool:
+    """Whether a part of a message's content is text.
 
-    Reasoning, tool use, images and parts of unknown kinds are not text. A part without a type counts when it has a
-    `text` of type str.
+    Reasoning, tool use, images and parts of unknown kinds are not. A part without a type counts when it has a `text`
+    of type str.
     """
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, (list, tuple)):
-        for part in content:
-            if isinstance(part, str):
-                yield part
-            elif isinstance(part, Mapping) and part.get("type", "text") in _TEXT_TYPES:
-                text = part.get("text")
-                if isinstance(text, str):
-                    yield text
+    if isinstance(part, str):
+        return True
+    return isinstance(part, Mapping) and part.get("type", "text") in _TEXT_TYPES and isinstance(part.get("text"), str)
 
 
 def text_of(content: Any) -> str:
-    """Return all text parts of a message's content as one string."""
+    """Return the text parts of a message's content, in their order, as one string."""
     if isinstance(content, str):
         return content
-    return "".join(text_parts(content))
+    return "".join(_texts(content))
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, (list, tuple)):
+        for part in content:
+            if is_text_part(part):
+                yield part if isinstance(part, str) else part["text"]

@@ -9,6 +9,8 @@ from typing import Any
 
 from draftcritic.engine import INTERNAL, is_reviewing
 
+held_stream: ContextVar[bool] = ContextVar("draftcritic_held_stream", default=False)
+"""Whether the call that starts here was asked for a stream, which is held back."""
 _current: ContextVar[Frame | None] = ContextVar("draftcritic_frame", default=None)
 
 

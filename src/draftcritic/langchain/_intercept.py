@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from draftcritic.langchain._call import Call
+from draftcritic.langchain._call import Arguments, Call
 from draftcritic.langchain._caught import Caught
 from draftcritic.langchain._frame import Frame, is_critic, is_outermost
+from draftcritic.langchain._rewrite import rewritten_result
 
 Catch = Callable[[], Sequence[Caught]]
 
@@ -24,12 +25,16 @@ class Reviewer(Protocol):
         """A call was left alone because it is the critic's own."""
         ...
 
-    def take(self, catch: Catch) -> None:
-        """Review what `catch` returns, from synchronous code."""
+    def take(self, catch: Catch) -> Iterable[str | None]:
+        """Review what `catch` returns, from synchronous code.
+
+        Returns:
+            For each draft the text that takes its place, or None; nothing at all when no draft is touched.
+        """
         ...
 
-    async def atake(self, catch: Catch) -> None:
-        """Review what `catch` returns, from a coroutine."""
+    async def atake(self, catch: Catch) -> Iterable[str | None]:
+        """Review what `catch` returns, from a coroutine. See `take`."""
         ...
 
     def found(self, documents: Any) -> None:
@@ -43,9 +48,10 @@ def _never() -> bool:
 
 
 class Interceptor:
-    """The handlers, one for each method that a draft leaves by.
+    """The handlers, one for each method that a draft leaves by, for drafts that may leave at once.
 
-    Every handler is called with the original method first. What the original raises goes through untouched.
+    A message is rewritten when the reviewer says so; a stream never is. Every handler is called with the original
+    method first. What the original raises goes through untouched.
     """
 
     def __init__(self, reviewer: Reviewer) -> None:
@@ -56,20 +62,21 @@ class Interceptor:
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
             return original(model, *args, **kwargs)
+        args, kwargs = self._prepared(call, args, kwargs)
         frame = Frame()
         try:
             with frame.step():
                 result = original(model, *args, **kwargs)
         finally:
             frame.open = False
-        self._reviewer.take(lambda: call.caught_result(result))
-        return result
+        return _applied(result, self._reviewer.take(lambda: call.caught_result(result)))
 
     async def agenerate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._agenerate_with_cache`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
             return await original(model, *args, **kwargs)
+        args, kwargs = self._prepared(call, args, kwargs)
         frame = Frame()
         try:
             with frame.step():
@@ -77,8 +84,7 @@ class Interceptor:
         finally:
             frame.open = False
         call.loop = asyncio.get_running_loop()
-        await self._reviewer.atake(lambda: call.caught_result(result))
-        return result
+        return _applied(result, await self._reviewer.atake(lambda: call.caught_result(result)))
 
     def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """Stand in for `BaseChatModel.stream`."""
@@ -157,11 +163,19 @@ class Interceptor:
         self._reviewer.found(documents)
         return documents
 
-    def _wants(self, call: Call) -> bool:
+    def _prepared(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:  # noqa: ARG002
+        """Return the arguments that the original is called with."""
+        return args, kwargs
+
+    def _is_draft(self, call: Call) -> bool:
+        """Whether the answer of a call is a draft of the application, which leaves the models here."""
         if is_critic(call.metadata):
             self._reviewer.nested()
             return False
-        if not is_outermost():
+        return is_outermost()
+
+    def _wants(self, call: Call) -> bool:
+        if not self._is_draft(call):
             return False
         call.origin = self._reviewer.capture(call.run)
         return True
@@ -229,6 +243,10 @@ class Interceptor:
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: catch(False))
+
+
+def _applied(result: Any, texts: Iterable[str | None]) -> Any:
+    return rewritten_result(result, texts) if texts else result
 
 
 async def _unchanged(source: Any) -> AsyncGenerator[Any, None]:

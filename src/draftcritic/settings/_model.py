@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from draftcritic.core import FabricationMode, Mode, OnFailure, Policy
+from draftcritic.core import FabricationMode, Mode, OnFailure, Policy, Streams
 from draftcritic.settings import _types as types
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import code_only, setting
@@ -52,9 +52,16 @@ class Settings(BaseSettings):
         validate_default=False,
     )
 
-    mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate", default=Mode.OBSERVE)
+    mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate, enforce", default=Mode.OBSERVE)
     background: bool = setting(
-        "Review in background threads: no draft waits for its review.", "true, false", default=True
+        "Review in background threads: no draft waits for its review.",
+        "true, false; not true beside mode = enforce, which always waits",
+        default=True,
+    )
+    streams: types.StreamsWord = setting(
+        "What mode = enforce does with a stream: hold it back until the verdict, or send it and record it as exposed.",
+        "buffer, passthrough",
+        default=Streams.BUFFER,
     )
     model: types.ModelChoice = setting(
         "The critic's model; without it the model that wrote the draft, without its tools.",
@@ -135,6 +142,11 @@ class Settings(BaseSettings):
         "Stands in for the draft when the critic says refuse and gives no text.",
         "a text",
         default=Policy.default_refusal,
+    )
+    refusal_texts: types.RefusalTexts = setting(
+        "What stands in for a refused draft, by the language of the conversation, in place of the critic's own words.",
+        "a table of language codes to texts, `*` for any other; JSON in the environment",
+        default={},
     )
     queue_size: types.QueueSize = setting(
         "Drafts that may wait for their background review; one more is dropped and counted.",

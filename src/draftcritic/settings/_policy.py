@@ -45,6 +45,7 @@ def policy_of(settings: Settings) -> Policy:
         fail_closed_tags=frozenset(settings.fail_closed_tags),
         default_revision=settings.default_revision,
         default_refusal=settings.default_refusal,
+        refusal_texts=settings.refusal_texts,
     )
 
 

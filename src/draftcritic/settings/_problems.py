@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from draftcritic.core import Mode
 from draftcritic.settings._display import HIDDEN, is_secret_name, shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._fields import allowed
@@ -54,6 +55,12 @@ def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem
         elif not isinstance(settings.model, str):
             reason = "does nothing beside a model object; set it on the object, or give `model` as provider:name"
             yield _combination(settings, "model_kwargs", reason)
+    if not {"mode", "background"} & set(invalid) and settings.mode is Mode.ENFORCE and settings.background:
+        if settings.origin("background") != DEFAULT_ORIGIN:
+            reason = (
+                "cannot work with mode = enforce, which lets no draft out before its verdict; drop it, or use observe"
+            )
+            yield _combination(settings, "background", reason)
     if not {"rules", "rules_source"} & set(invalid) and settings.rules and settings.rules_source is not None:
         reason = "does nothing beside `rules_source`; drop one, or let the source return these rules"
         yield _combination(settings, "rules", reason)

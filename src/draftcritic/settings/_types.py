@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from draftcritic.core import FabricationMode, Mode, OnFailure
+from draftcritic.core import FabricationMode, Mode, OnFailure, Streams
 
 LONGEST_WAIT = 3600.0
 """Seconds. A review that waits longer is stuck, and much larger numbers overflow the clock of some systems."""
@@ -35,14 +35,12 @@ def _json(text: str) -> Any:
         raise ValueError(f"is no valid JSON ({where} cannot be read)") from None
 
 
-def _word(words: type[Enum], unavailable: Mapping[str, str] | None = None) -> Callable[[Any], Any]:
-    """Return a reader for one word of a closed set; `unavailable` words are refused with what to do instead."""
+def _word(words: type[Enum]) -> Callable[[Any], Any]:
+    """Return a reader for one word of a closed set."""
 
     def read(value: Any) -> Any:
         # YAML 1.1 reads a bare `off` as false.
         text = "off" if value is False else str(value).strip().lower()
-        if unavailable and text in unavailable:
-            raise ValueError(unavailable[text])
         if text not in {word.value for word in words}:
             raise ValueError("is none of the words")
         return words(text)
@@ -172,14 +170,10 @@ def absolute(path: str | Path) -> Path:
         return Path(path).absolute()
 
 
-_ENFORCE = {
-    "enforce": "is not available in this version; use observe (reviews and records, answers untouched) "
-    "or gate (no model call)"
-}
-
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-ModeWord = Annotated[Mode, BeforeValidator(_word(Mode, _ENFORCE))]
+ModeWord = Annotated[Mode, BeforeValidator(_word(Mode))]
 FabricationWord = Annotated[FabricationMode, BeforeValidator(_word(FabricationMode))]
+StreamsWord = Annotated[Streams, BeforeValidator(_word(Streams))]
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_number), Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)]
@@ -192,6 +186,10 @@ Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], Befo
 Template = Annotated[Text, AfterValidator(_template)]
 ModelChoice = Annotated[Any, AfterValidator(_model)]
 ModelKwargs = Annotated[dict[str, Any], BeforeValidator(_json_text), AfterValidator(_model_kwargs)]
+RefusalTexts = Annotated[
+    dict[Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, pattern=r"^([a-z]{2}|\*)$")], Text],
+    BeforeValidator(_json_text),
+]
 GateChoice = Annotated[Any, AfterValidator(_gate)]
 RulesSourceChoice = Annotated[Any, AfterValidator(_rules_source)]
 Hooks = tuple[Annotated[Any, AfterValidator(_hook)], ...]

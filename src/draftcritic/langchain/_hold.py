@@ -1,0 +1,126 @@
+"""The handlers of `enforce`: no character of a draft leaves before its verdict.
+
+Tokens leave a chat model on two ways while it writes: as the chunks of its stream, and through callbacks, which
+LangGraph's messages mode and `astream_events` listen to. So a stream is asked for as a whole message and given as one
+chunk, and the model works with a run manager that nobody listens to. The callbacks at the start and the end of the
+run are LangChain's own and see the run as ever, the end with the text that was let through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any
+
+from draftcritic.langchain._call import Arguments, Call
+from draftcritic.langchain._frame import held_stream
+from draftcritic.langchain._intercept import Interceptor
+from draftcritic.langchain._rewrite import as_chunk
+
+
+class HoldingInterceptor(Interceptor):
+    """The handlers for drafts that leave after their verdict, as the verdict has them."""
+
+    def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Stand in for `BaseChatModel.stream`."""
+        if not self._is_draft(Call.of_stream(model, args, kwargs)):
+            yield from original(model, *args, **kwargs)
+            return
+        from langchain_core.language_models import BaseChatModel
+
+        before = held_stream.get()
+        held_stream.set(True)
+        try:
+            message = BaseChatModel.invoke(model, *args, **kwargs)
+        finally:
+            held_stream.set(before)
+        yield as_chunk(message)
+
+    async def astream(
+        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Stand in for `BaseChatModel.astream`."""
+        if not self._is_draft(Call.of_stream(model, args, kwargs)):
+            source = original(model, *args, **kwargs)
+            try:
+                async for chunk in source:
+                    yield chunk
+            finally:
+                await source.aclose()
+            return
+        from langchain_core.language_models import BaseChatModel
+
+        before = held_stream.get()
+        held_stream.set(True)
+        try:
+            message = await BaseChatModel.ainvoke(model, *args, **kwargs)
+        finally:
+            held_stream.set(before)
+        yield as_chunk(message)
+
+    def events(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Stand in for `BaseChatModel._iter_v2_events`."""
+        if not self._is_draft(Call.of_generate(model, args, kwargs)):
+            yield from original(model, *args, **kwargs)
+            return
+        from langchain_core.language_models._compat_bridge import message_to_events
+
+        stream, run_manager = kwargs.pop("stream"), kwargs["run_manager"]
+        before = held_stream.get()
+        held_stream.set(True)
+        try:
+            result = model._generate_with_cache(*args, **kwargs)
+        finally:
+            held_stream.set(before)
+        for event in message_to_events(result.generations[0].message, message_id=stream.message_id):
+            stream.dispatch(event)
+            run_manager.on_stream_event(event)
+            yield event
+
+    async def aevents(
+        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Stand in for `BaseChatModel._aiter_v2_events`."""
+        if not self._is_draft(Call.of_generate(model, args, kwargs)):
+            source = original(model, *args, **kwargs)
+            try:
+                async for event in source:
+                    yield event
+            finally:
+                await source.aclose()
+            return
+        from langchain_core.language_models._compat_bridge import amessage_to_events
+
+        stream, run_manager = kwargs.pop("stream"), kwargs["run_manager"]
+        before = held_stream.get()
+        held_stream.set(True)
+        try:
+            result = await model._agenerate_with_cache(*args, **kwargs)
+        finally:
+            held_stream.set(before)
+        async for event in amessage_to_events(result.generations[0].message, message_id=stream.message_id):
+            stream.dispatch(event)
+            await run_manager.on_stream_event(event)
+            yield event
+
+    def _prepared(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        call.streamed = held_stream.get()
+        call.exposed = False
+        if len(args) > 2:
+            return (*args[:2], _unheard(args[2]), *args[3:]), kwargs
+        return args, {**kwargs, "run_manager": _unheard(kwargs.get("run_manager"))}
+
+
+def _unheard(run_manager: Any) -> Any:
+    """Return a run manager of the same run without listeners."""
+    if run_manager is None:
+        return None
+    return type(run_manager)(
+        run_id=run_manager.run_id,
+        handlers=[],
+        inheritable_handlers=[],
+        parent_run_id=run_manager.parent_run_id,
+        tags=run_manager.tags,
+        inheritable_tags=run_manager.inheritable_tags,
+        metadata=run_manager.metadata,
+        inheritable_metadata=run_manager.inheritable_metadata,
+    )
