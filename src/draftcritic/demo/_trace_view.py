@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from draftcritic.demo._received import totals
 from draftcritic.demo._traces import REVIEW, Trace, traces
+from draftcritic.telemetry import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from draftcritic.demo._traces import Node
 
 _STYLES = {"approve": "green", "revise": "yellow", "refuse": "red"}
-_EVALUATION = "gen_ai.evaluation.result"
+_EVALUATION = names.EVENT_EVALUATION
 
 
 def show(console: Console, spans: Sequence[Span], points: Sequence[Point], events: Sequence[Event] = ()) -> list[Trace]:
@@ -84,29 +85,29 @@ def _label(span: Span) -> Text:
 
 
 def _describe_review(label: Text, span: Span) -> None:
-    verdict = _said(span, "draftcritic.verdict")
+    verdict = _said(span, names.VERDICT)
     if verdict:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
         label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
-    reason = _said(span, "draftcritic.gate.reason")
+    reason = _said(span, names.GATE_REASON)
     label.append(f"  gate {_said(span, 'draftcritic.gate.decision')}: {reason}")
-    signals = span.attributes.get("draftcritic.gate.signals")
+    signals = span.attributes.get(names.GATE_SIGNALS)
     others = [str(signal) for signal in signals if signal != reason] if isinstance(signals, list) else []
     if others:
         label.append(f" (and {', '.join(others)})", style="dim")
-    confidence = span.attributes.get("draftcritic.confidence")
+    confidence = span.attributes.get(names.METRIC_CONFIDENCE)
     if isinstance(confidence, float):
         label.append(f"  confidence {confidence:.2f}")
-    skus = [sku for sku in (_said(span, "draftcritic.sku"), _said(span, "draftcritic.draft.sku")) if sku]
+    skus = [sku for sku in (_said(span, names.SKU), _said(span, names.DRAFT_SKU)) if sku]
     if skus:
         label.append(f"  {' on '.join(skus)}", style="cyan")
-    failure = _said(span, "draftcritic.failure")
+    failure = _said(span, names.FAILURE)
     if failure:
         label.append(f"  critic failed: {failure}", style="red")
 
 
 def _verdicts(points: Iterable[Point]) -> Table:
-    by_verdict = totals(points, "draftcritic.reviews", "verdict").items()
+    by_verdict = totals(points, names.METRIC_REVIEWS, "verdict").items()
     # What was never evaluated has no verdict, and is no part of the rate.
     counts = {verdict: count for (verdict,), count in by_verdict if verdict}
     total = sum(counts.values())
@@ -118,7 +119,7 @@ def _verdicts(points: Iterable[Point]) -> Table:
 
 
 def _gate(points: Iterable[Point]) -> Table:
-    counts = totals(points, "draftcritic.gate.decisions", "gate.decision", "gate.reason")
+    counts = totals(points, names.METRIC_GATE_DECISIONS, "gate.decision", "gate.reason")
     table = _table("Gate", "decision", "reason", "drafts", text_columns=2)
     for (decision, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
         if count:
@@ -128,8 +129,8 @@ def _gate(points: Iterable[Point]) -> Table:
 
 def _costs(points: Sequence[Point], found: Iterable[Trace]) -> Table:
     table = _table("Tokens and cost by SKU", "whose", "sku", "input", "output", "USD", text_columns=2)
-    costs = totals(points, "draftcritic.cost", "sku")
-    tokens = totals(points, "draftcritic.tokens", "sku", "direction")
+    costs = totals(points, names.METRIC_COST, "sku")
+    tokens = totals(points, names.METRIC_TOKENS, "sku", "direction")
     for sku in sorted({key[0] for key in (*costs, *tokens)}):
         used = [tokens.get((sku, direction), 0.0) for direction in ("input", "output")]
         cost = costs.get((sku,))
@@ -158,7 +159,7 @@ def _agent_tokens(found: Iterable[Trace]) -> dict[str, tuple[int, int]]:
 
 def _failures(points: Iterable[Point]) -> Table:
     table = _table("Failures of the critic", "failure", "reviews")
-    for (failure,), count in sorted(totals(points, "draftcritic.failures", "failure").items()):
+    for (failure,), count in sorted(totals(points, names.METRIC_FAILURES, "failure").items()):
         if count:
             table.add_row(failure, f"{count:.0f}")
     return table

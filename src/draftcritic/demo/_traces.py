@@ -6,12 +6,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from draftcritic.telemetry import names
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from draftcritic.demo._received import Span
 
-REVIEW = "draftcritic.review"
+REVIEW = names.SPAN_REVIEW
 """Name of the review's span."""
 
 
