@@ -90,7 +90,7 @@ def _describe_review(label: Text, span: Span) -> None:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
         label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
     reason = _said(span, names.GATE_REASON)
-    label.append(f"  gate {_said(span, 'draftcritic.gate.decision')}: {reason}")
+    label.append(f"  gate {_said(span, names.GATE_DECISION)}: {reason}")
     signals = span.attributes.get(names.GATE_SIGNALS)
     others = [str(signal) for signal in signals if signal != reason] if isinstance(signals, list) else []
     if others:

@@ -211,6 +211,9 @@ class Critic:
         self._reported.add(kind)
         _logger.log(level, "a review failed by a fault of draftcritic: %s", qualified_name(kind))
         _logger.debug("the fault's traceback", exc_info=fault)
+        if isinstance(progress.record, NullRecord):
+            # Nothing else tells of this draft.
+            self._quietly(lambda: self._observer.dropped("error"))
         if progress.assessment is None:
             progress.assessment = Assessment(
                 GateDecision.FIRED, GateReason.GATE_ERROR, (GateReason.GATE_ERROR,), gate_error=qualified_name(kind)
