@@ -88,7 +88,7 @@ def _describe_review(label: Text, span: Span) -> None:
     verdict = _said(span, names.VERDICT)
     if verdict:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
-        label.append(f" ({_said(span, 'draftcritic.verdict.source')}, {_said(span, 'draftcritic.action')})")
+        label.append(f" ({_said(span, names.VERDICT_SOURCE)}, {_said(span, names.ACTION)})")
     reason = _said(span, names.GATE_REASON)
     label.append(f"  gate {_said(span, names.GATE_DECISION)}: {reason}")
     signals = span.attributes.get(names.GATE_SIGNALS)
