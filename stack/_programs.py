@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,36 +60,42 @@ def provide(report: Callable[[str], None] = lambda _: None) -> Programs:
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with _only_one(cache / ".lock"):
-        collector = _go_program("collector", releases.COLLECTOR, ".", f"-X main.version={releases.COLLECTOR}", report)
-        jaeger = _go_program(
-            "jaeger", releases.JAEGER_MODULE, "github.com/jaegertracing/jaeger/cmd/jaeger", "", report
+        collector = _go_programs(
+            "collector", {"otelcol": "."}, releases.COLLECTOR, report, f"-X main.version={releases.COLLECTOR}"
+        )
+        jaeger = _go_programs(
+            "jaeger", {"jaeger": "github.com/jaegertracing/jaeger/cmd/jaeger"}, releases.JAEGER_MODULE, report
+        )
+        alertmanager = _go_programs(
+            "alertmanager",
+            {name: f"github.com/prometheus/alertmanager/cmd/{name}" for name in ("alertmanager", "amtool")},
+            releases.ALERTMANAGER,
+            report,
         )
         prometheus = _debian_programs("prometheus", ("prometheus", "promtool"), releases.PROMETHEUS, report)
-        alertmanager = _debian_programs(
-            "alertmanager", ("prometheus-alertmanager",), releases.ALERTMANAGER, report
-        )
     return Programs(
-        collector=collector,
-        jaeger=jaeger,
+        collector=collector / "otelcol",
+        jaeger=jaeger / "jaeger",
         prometheus=prometheus / "prometheus",
         promtool=prometheus / "promtool",
-        alertmanager=alertmanager / "prometheus-alertmanager",
+        alertmanager=alertmanager / "alertmanager",
         amtool=alertmanager / "amtool",
     )
 
 
-def _go_program(name: str, release: str, package: str, ldflags: str, report: Callable[[str], None]) -> Path:
+def _go_programs(
+    name: str, packages: Mapping[str, str], release: str, report: Callable[[str], None], ldflags: str = ""
+) -> Path:
     source = HERE / name
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:12]
-    folder = cache_folder() / f"{name}-{release}-{digest}"
-    program = folder / name
 
     def build(into: Path) -> None:
         go = _tool("go", "install Go 1.26 or newer, or run the images of compose.yaml")
         command = [go, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {ldflags}"]
-        _run([*command, "-o", str(into / name), package], _BUILD_WITHIN_S, cwd=source)
+        for program, package in packages.items():
+            _run([*command, "-o", str(into / program), package], _BUILD_WITHIN_S, cwd=source)
 
-    return _cached(folder, build, report) / program.name
+    return _cached(cache_folder() / f"{name}-{release}-{digest}", build, report)
 
 
 def _debian_programs(name: str, packages: tuple[str, ...], release: str, report: Callable[[str], None]) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -20,7 +22,8 @@ _READY_WITHIN_S = 60.0
 _TERMINATE_WITHIN_S = 15.0
 _KILL_WITHIN_S = 5.0
 _STATE = "state.json"
-_SHORTEST_LOG = 2000
+_LOG_TAIL = 2000
+_PR_SET_PDEATHSIG = 1
 
 
 class _Started(TypedDict):
@@ -66,6 +69,7 @@ class Run:
                 stderr=subprocess.STDOUT,
                 cwd=self._folder,
                 start_new_session=self._outlive,
+                preexec_fn=None if self._outlive else _end_with_parent,
             )
         self._children[service.name] = child
         state = self._state()
@@ -84,7 +88,9 @@ class Run:
         started = state.pop(name, None)
         if started is not None and _is_alive(started):
             self._end(name, started, kill=kill)
-        self._children.pop(name, None)
+        child = self._children.pop(name, None)
+        if child is not None:
+            child.wait(_KILL_WITHIN_S)
         self._write(state)
 
     def stop_all(self) -> list[str]:
@@ -112,7 +118,7 @@ class Run:
         deadline = time.monotonic() + _READY_WITHIN_S
         while time.monotonic() < deadline:
             if child.poll() is not None:
-                tail = self.log(service.name).read_text(errors="replace")[-_SHORTEST_LOG:]
+                tail = self.log(service.name).read_text(errors="replace")[-_LOG_TAIL:]
                 raise StackError(f"{service.name} ended with exit code {child.returncode}:\n{tail}")
             if _answers(service.health):
                 return
@@ -132,6 +138,12 @@ class Run:
         (self._folder / _STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
 
 
+def _end_with_parent() -> None:
+    """Have the kernel stop this process when the one that started it is gone, however that ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def _answers(url: str) -> bool:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -145,7 +157,7 @@ def _is_alive(started: _Started) -> bool:
     """Whether the process runs and is the program we started: ids are given out anew."""
     ps = shutil.which("ps") or "ps"
     asked = subprocess.run(
-        [ps, "-o", "stat=,command=", "-p", str(started["pid"])], capture_output=True, text=True, check=False
+        [ps, "-ww", "-o", "stat=", "-o", "command=", "-p", str(started["pid"])], capture_output=True, text=True, check=False
     )
     status, _, command = asked.stdout.strip().partition(" ")
     return bool(status) and not status.startswith("Z") and command.strip().startswith(started["program"])

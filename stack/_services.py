@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -149,22 +148,19 @@ def jaeger(programs: Programs, at: Addresses) -> Service:
     )
 
 
-def prometheus(programs: Programs, at: Addresses, folder: Path, rules: Iterable[Path] = ()) -> Service:
+def prometheus(programs: Programs, at: Addresses, folder: Path) -> Service:
     """Prometheus with the project's configuration and alert rules.
 
     Args:
         programs: The programs.
         at: Where everything listens.
         folder: Gets the rendered configuration and the data.
-        rules: Rule files beside those of alerts/.
     """
     config = folder / "prometheus.yml"
     config.write_text(_rendered((CONFIG / "prometheus.yml").read_text(encoding="utf-8"), at), encoding="utf-8")
     alerts = folder / "alerts"
-    shutil.rmtree(alerts, ignore_errors=True)
-    alerts.mkdir()
-    for file in (*sorted((ROOT / "alerts").glob("*.yaml")), *rules):
-        (alerts / file.name).symlink_to(file)
+    alerts.unlink(missing_ok=True)
+    alerts.symlink_to(ROOT / "alerts")
     return Service(
         name="prometheus",
         command=(

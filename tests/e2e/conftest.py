@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,6 @@ from stack._run import Run
 from stack._services import ROOT, Addresses
 
 Detail = Callable[[str], None]
-_RULES = Path(__file__).with_name("rules.yaml")
 _QUICK = {
     "COLLECTOR_DEBUG_VERBOSITY": "detailed",
     "SPAN_METRICS_FLUSH_INTERVAL": "1s",
@@ -71,8 +71,11 @@ class Stack:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Logs and data of the run, kept for a look afterwards."""
     named = os.environ.get("E2E_FOLDER")
-    made = Path(named) if named else tmp_path_factory.mktemp("e2e")
-    made.mkdir(parents=True, exist_ok=True)
+    if not named:
+        return tmp_path_factory.mktemp("e2e")
+    made = Path(named)
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
     return made
 
 
@@ -85,14 +88,13 @@ def programs() -> Programs:
 def stack(folder: Path, programs: Programs) -> Iterator[Stack]:
     at = Addresses(services.free_ports())
     run = Run(folder, outlive=False)
-    run.stop_all()
     with webhook() as (url, notifications):
         stack = Stack(run, programs, at, folder, notifications)
         try:
             stack.start_jaeger()
             stack.start_collector()
             run.start(services.alertmanager(programs, at, folder, url))
-            run.start(services.prometheus(programs, at, folder, [_RULES]))
+            run.start(services.prometheus(programs, at, folder))
             yield stack
         finally:
             run.stop_all()
@@ -113,7 +115,7 @@ class Plain:
         sent: Everything it sent, as JSON lines.
         verdicts: How many reviews ended in each verdict.
         events: How many `gen_ai.evaluation.result` events it sent.
-        with_trace: How many traces it sent.
+        traces: How many traces it sent.
     """
 
     answers: str
