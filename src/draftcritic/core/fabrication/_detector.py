@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from draftcritic.core.fabrication._action_check import claimed_actions
 from draftcritic.core.fabrication._actions import CLAIM, tool_fits
 from draftcritic.core.fabrication._grounding import Grounding
-from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS, known_keys
+from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS
+from draftcritic.core.fabrication._rules import NO_RULES, FabricationRules, rules_of
+from draftcritic.core.fabrication._tokens import token_findings
 from draftcritic.core.fabrication._types import FabricationFinding
 
 logger = logging.getLogger(__name__)
@@ -27,6 +30,7 @@ KEY_WINDOW = 32
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
 _SHORT_HEX = re.compile(r"\b[0-9a-fA-F]{6,16}\b")
 _KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][A-Za-z0-9_\-./]{0,127})\b")
+_SHORTEST_UUID = 32
 _KEY_VALUE_SIGNS = (":", "=")
 _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
 
@@ -53,7 +57,15 @@ class _Draft:
 
     @cached_property
     def uuids(self) -> list[re.Match[str]]:
-        return list(_UUID.finditer(self.text))
+        return list(_UUID.finditer(self.text)) if len(self.text) >= _SHORTEST_UUID else []
+
+    @cached_property
+    def has_keys(self) -> bool:
+        """Whether the draft can hold a known key with a value at all."""
+        if not any(sign in self.text for sign in _KEY_VALUE_SIGNS):
+            return False
+        lower = self.text.lower()
+        return any(key in lower for key in self.keys)
 
 
 def detect_fabrication(
@@ -64,6 +76,10 @@ def detect_fabrication(
     user_message: str = "",
     identifier_keys: Iterable[str] | None = None,
     intent_verdict: Any = None,
+    identifier_patterns: Iterable[str] | None = None,
+    never_flag: Iterable[str] | None = None,
+    read_only_tools: Iterable[str] | None = None,
+    tool_actions: Mapping[str, Iterable[str]] | None = None,
 ) -> list[FabricationFinding]:
     """Return what the draft asserts and neither tool calls, context nor user message ground. Never raises.
 
@@ -75,13 +91,18 @@ def detect_fabrication(
         user_message: the user's message of this turn.
         identifier_keys: keys of identifiers beside the built-in ones.
         intent_verdict: the intent of the user's request, with `label` and `confidence`.
+        identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
+        never_flag: words and tokens that are never flagged, such as the names of the application's products.
+        read_only_tools: names of tools that change nothing: no claimed action is theirs.
+        tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
 
     Returns:
         One finding for each identifier and kind, in the order of the checks, then of the draft.
     """
     try:
         grounding = Grounding(tool_calls_this_turn, hydrated_context, user_message)
-        return find_fabrications(response_text, grounding, identifier_keys, intent_verdict)
+        rules = rules_of(identifier_keys, identifier_patterns, never_flag, read_only_tools, tool_actions)
+        return find_fabrications(response_text, grounding, rules, intent_verdict)
     except Exception:
         # The check is a safety net under the application: it fails into silence, never into the turn.
         logger.exception("draftcritic: the fabrication check failed; the draft counts as clean")
@@ -89,16 +110,21 @@ def detect_fabrication(
 
 
 def find_fabrications(
-    draft: str | None, grounding: Grounding, identifier_keys: Iterable[str] | None = None, intent: Any = None
+    draft: str | None, grounding: Grounding, rules: FabricationRules = NO_RULES, intent: Any = None
 ) -> list[FabricationFinding]:
     """Run all checks over a draft; the index `grounding` serves as many drafts of the turn as there are."""
     if not isinstance(draft, str) or not draft.strip():
         return []
-    checked = _Draft(draft, known_keys(identifier_keys), grounding)
+    checked = _Draft(draft, rules.keys, grounding)
     unique: dict[tuple[str, str], FabricationFinding] = {}
     for check in _CHECKS:
         for finding in check(checked):
             unique.setdefault((finding.identifier, finding.kind), finding)
+    taken = [finding.span for finding in unique.values()]
+    for finding in token_findings(draft, grounding, rules, taken):
+        unique.setdefault((finding.identifier, finding.kind), finding)
+    for finding in claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions):
+        unique.setdefault((finding.identifier, finding.kind), finding)
     findings = list(unique.values())
     findings.extend(_unfulfilled_intent(intent, grounding))
     return findings
@@ -134,6 +160,8 @@ def _uuids(draft: _Draft) -> Iterator[FabricationFinding]:
 
 
 def _short_hexes(draft: _Draft) -> Iterator[FabricationFinding]:
+    if not (draft.has_keys or draft.claims):
+        return
     uuid_starts = [uuid.start() for uuid in draft.uuids]
     for token in _SHORT_HEX.finditer(draft.text):
         start, end = token.span()
@@ -178,9 +206,15 @@ def _near_claim(draft: _Draft, start: int, end: int) -> bool:
 
 
 def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
+    if not draft.has_keys:
+        return
+    seen: set[tuple[str, str]] = set()
     for pair in _KEY_VALUE.finditer(draft.text):
         key, value = pair[1].lower(), pair[2]
-        if key in draft.keys and not draft.grounding.holds(value):
+        if key not in draft.keys or (key, value) in seen:
+            continue
+        seen.add((key, value))
+        if not draft.grounding.holds(value):
             yield FabricationFinding(
                 identifier=value,
                 kind="kv",

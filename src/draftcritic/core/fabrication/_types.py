@@ -9,7 +9,24 @@ from draftcritic.core._words import Verdict
 
 FabricationSeverity = Literal["low", "medium", "high"]
 FabricationKind = Literal[
-    "uuid", "short_hex_near_key", "short_hex_near_verb", "kv", "verb_claim", "intent_action_no_tool"
+    "uuid",
+    "short_hex_near_key",
+    "short_hex_near_verb",
+    "kv",
+    "verb_claim",
+    "action_claim",
+    "intent_action_no_tool",
+    "reference",
+    "hash",
+    "price",
+    "number",
+    "percentage",
+    "date",
+    "time",
+    "email",
+    "phone",
+    "url",
+    "name",
 ]
 KINDS: frozenset[str] = frozenset(get_args(FabricationKind))
 """Every kind of finding there is."""

@@ -1,0 +1,58 @@
+"""The words by which a draft says that a number is worked out, and those by which it says that it is an identifier."""
+
+from __future__ import annotations
+
+import re
+
+_SUM_WORDS = (
+    r"\b(?:total|totals|totall?ing|sum|altogether|combined|overall|in all|comes? to|adds? up|subtotal|totale|totaal|"
+    r"suma|somme|gesamt\w*|insgesamt|summe|zusammen|samen|en tout|en todo|razem|toplam|wynosi|\u0438\u0442\u043e\u0433\u043e|"
+    r"\u0432\u0441\u0435\u0433\u043e|\u0440\u0430\u0437\u043e\u043c|\u0441\u0443\u043c\u043c\u0430)\b|"
+    "[\u5408\u603b\u7e3d\u8a08\u8ba1\u5171]|\ud569\uacc4|\ucd1d|\u0645\u062c\u0645\u0648\u0639|"
+    '\u0625\u062c\u0645\u0627\u0644\u064a|\u0915\u0941\u0932|\u05e1\u05d4"?\u05db'
+)
+SUM = re.compile(_SUM_WORDS, re.IGNORECASE)
+"""A number is a sum."""
+SUM_OF_PRICES = re.compile(
+    _SUM_WORDS
+    + r"|\b(?:amount|costs?|both|all|each|per|every|charged?|pay|paid|balance|owed?|due|available|refund(?:ed)?)\b",
+    re.IGNORECASE,
+)
+"""An amount of money is a sum or a multiple."""
+TOTAL = re.compile(r"total|gesamt|summe|suma|somme|\u5408\u8ba1|\u5408\u8a08|\u0438\u0442\u043e\u0433", re.IGNORECASE)
+"""An amount is the whole of which others are parts."""
+DIFFERENCE = re.compile(
+    r"\b(?:difference|differ|remain\w*|left|leave\w*|leaving|rest|balance|refund\w*|sav(?:e|ed|es|ing|ings)|less|more|"
+    r"additional\w*|extra|minus|reduced|discount\w*|increase\w*|decrease\w*|change|still|cheaper|short|deduct\w*|"
+    r"diferencia|diferen\u00e7a|diff\u00e9rence|restant\w*|reste|resto|quedan?|ahorr\w+|differenz|\u00fcbrig|"
+    r"verbleib\w*|rimanent\w*|verschil|kalan|\u0440\u0430\u0437\u043d\u0438\u0446\w*|"
+    r"\u043e\u0441\u0442\u0430\u043b\w*|\u043e\u0441\u0442\u0430\u0442\w*)\b|"
+    "[\u5dee\u5269\u4f59\u6b8b]|\ucc28\uc561|\ub0a8|\u0641\u0631\u0642|\u0645\u062a\u0628\u0642|\u0936\u0947\u0937",
+    re.IGNORECASE,
+)
+"""A number is what is between two others."""
+REMAINDER = re.compile(
+    r"\b(?:difference|remain\w*|left|leave\w*|leaving|diferencia|diferen\u00e7a|diff\u00e9rence|restant\w*|reste|quedan?|"
+    r"differenz|verbleib\w*|rimanent\w*|verschil|\u0440\u0430\u0437\u043d\u0438\u0446\w*|"
+    r"\u043e\u0441\u0442\u0430\u043b\w*)\b|"
+    "[\u5dee\u5269\u4f59\u6b8b]|\ucc28\uc561|\ub0a8",
+    re.IGNORECASE,
+)
+"""The same, in words that say nothing else."""
+AVERAGE = re.compile(
+    r"\b(?:average|mean|avg|per|each|promedio|media|moyenne|durchschnitt\w*|gemiddeld\w*|m\u00e9dia|"
+    r"\u0432 \u0441\u0440\u0435\u0434\u043d\u0435\u043c)\b|"
+    "\u5e73\u5747|\ud3c9\uade0|\u0645\u062a\u0648\u0633\u0637",
+    re.IGNORECASE,
+)
+"""A number is a part of several equal ones."""
+EQUATION = re.compile(r"=\s*[^\d\s]{0,4}\s*\Z")
+"""The draft writes the calculation out, before the number."""
+IDENTIFIER = re.compile(
+    r"(?:\bids?|\bcode|\bnumber|\bno\.|#|\bending(?: in)?|\bpin|\bzip)[^\w]*(?:is|are|in)?[^\w]*\Z", re.IGNORECASE
+)
+"""The number names something, and is not worked out."""
+AMOUNT = re.compile(
+    r"(?:[$\u20ac\u00a3]|(?i:amount|balance|total|credit|limit|paid|budget)[\"']?\s*:\s*[\"']?)(\d{1,9}(?:[.,]\d{1,3})*)"
+)
+"""An amount of money in a source."""

@@ -1,0 +1,171 @@
+"""Dates and times of day as people and machines write them, in normal form."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import NamedTuple
+
+_MONTH_NAMES = {
+    "en": "january february march april may june july august september october november december",
+    "short": "jan feb mar apr may jun jul aug sep oct nov dec",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "fr": "janvier f\u00e9vrier mars avril mai juin juillet ao\u00fbt septembre octobre novembre d\u00e9cembre",
+    "de": "januar februar m\u00e4rz april mai juni juli august september oktober november dezember",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "pt": "janeiro fevereiro mar\u00e7o abril maio junho julho agosto setembro outubro novembro dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+    "ru": "\u044f\u043d\u0432\u0430\u0440\u044f \u0444\u0435\u0432\u0440\u0430\u043b\u044f "
+    "\u043c\u0430\u0440\u0442\u0430 \u0430\u043f\u0440\u0435\u043b\u044f \u043c\u0430\u044f "
+    "\u0438\u044e\u043d\u044f \u0438\u044e\u043b\u044f \u0430\u0432\u0433\u0443\u0441\u0442\u0430 "
+    "\u0441\u0435\u043d\u0442\u044f\u0431\u0440\u044f \u043e\u043a\u0442\u044f\u0431\u0440\u044f "
+    "\u043d\u043e\u044f\u0431\u0440\u044f \u0434\u0435\u043a\u0430\u0431\u0440\u044f",
+    "uk": "\u0441\u0456\u0447\u043d\u044f \u043b\u044e\u0442\u043e\u0433\u043e "
+    "\u0431\u0435\u0440\u0435\u0437\u043d\u044f \u043a\u0432\u0456\u0442\u043d\u044f "
+    "\u0442\u0440\u0430\u0432\u043d\u044f \u0447\u0435\u0440\u0432\u043d\u044f \u043b\u0438\u043f\u043d\u044f "
+    "\u0441\u0435\u0440\u043f\u043d\u044f \u0432\u0435\u0440\u0435\u0441\u043d\u044f "
+    "\u0436\u043e\u0432\u0442\u043d\u044f \u043b\u0438\u0441\u0442\u043e\u043f\u0430\u0434\u0430 "
+    "\u0433\u0440\u0443\u0434\u043d\u044f",
+    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrze\u015bnia pa\u017adziernika listopada "
+    "grudnia",
+    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+    "tr": "ocak \u015fubat mart nisan may\u0131s haziran temmuz a\u011fustos eyl\u00fcl ekim kas\u0131m aral\u0131k",
+    "ar": "\u064a\u0646\u0627\u064a\u0631 \u0641\u0628\u0631\u0627\u064a\u0631 \u0645\u0627\u0631\u0633 "
+    "\u0623\u0628\u0631\u064a\u0644 \u0645\u0627\u064a\u0648 \u064a\u0648\u0646\u064a\u0648 "
+    "\u064a\u0648\u0644\u064a\u0648 \u0623\u063a\u0633\u0637\u0633 \u0633\u0628\u062a\u0645\u0628\u0631 "
+    "\u0623\u0643\u062a\u0648\u0628\u0631 \u0646\u0648\u0641\u0645\u0628\u0631 \u062f\u064a\u0633\u0645\u0628\u0631",
+    "hi": "\u091c\u0928\u0935\u0930\u0940 \u092b\u0930\u0935\u0930\u0940 \u092e\u093e\u0930\u094d\u091a "
+    "\u0905\u092a\u094d\u0930\u0948\u0932 \u092e\u0908 \u091c\u0942\u0928 \u091c\u0941\u0932\u093e\u0908 "
+    "\u0905\u0917\u0938\u094d\u0924 \u0938\u093f\u0924\u0902\u092c\u0930 "
+    "\u0905\u0915\u094d\u091f\u0942\u092c\u0930 \u0928\u0935\u0902\u092c\u0930 "
+    "\u0926\u093f\u0938\u0902\u092c\u0930",
+    "he": "\u05d9\u05e0\u05d5\u05d0\u05e8 \u05e4\u05d1\u05e8\u05d5\u05d0\u05e8 \u05de\u05e8\u05e5 "
+    "\u05d0\u05e4\u05e8\u05d9\u05dc \u05de\u05d0\u05d9 \u05d9\u05d5\u05e0\u05d9 \u05d9\u05d5\u05dc\u05d9 "
+    "\u05d0\u05d5\u05d2\u05d5\u05e1\u05d8 \u05e1\u05e4\u05d8\u05de\u05d1\u05e8 "
+    "\u05d0\u05d5\u05e7\u05d8\u05d5\u05d1\u05e8 \u05e0\u05d5\u05d1\u05de\u05d1\u05e8 \u05d3\u05e6\u05de\u05d1\u05e8",
+}
+MONTHS: dict[str, int] = {
+    name: number for names in _MONTH_NAMES.values() for number, name in enumerate(names.split(), 1)
+} | {"sept": 9, "janv": 1, "juil": 7, "ene": 1, "abr": 4, "ago": 8, "dic": 12, "okt": 10, "dez": 12, "mrz": 3}
+"""Names of months, in lower case -> 1 to 12."""
+
+_CENTURY = 100
+_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?\Z")
+_CJK = re.compile(
+    r"(?:(\d{4})\s?[\u5e74\ub144]\s?)?(\d{1,2})\s?[\u6708\uc6d4]\s?(\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c]"
+)
+_ORDINAL = r"(?:st|nd|rd|th|\u00ba|\u00aa|er|\.)?"
+_OF = r"(?:of\s+|de\s+|del\s+|d'|\u05d1)?"
+_MONTH_AFTER = re.compile(
+    rf"\d{{1,2}}{_ORDINAL}[\s\-]+{_OF}([^\W\d_]{{3,10}})(?:\.?,?[\s\-]+(?:of\s+|de\s+|del\s+)?((?:19|20|21)\d\d)(?!\d))?"
+)
+_HINDI_MONTH_AFTER = re.compile(r"\d{1,2}\s+([\u0900-\u097f]{2,10})(?:,?\s+(\d{4})(?!\d))?")
+_MONTH_BEFORE = re.compile(r"([^\W\d_]{3,10})\.?[\s\-]+(?:the\s+)?\Z")
+_YEAR_AFTER = re.compile(rf"\d{{1,2}}{_ORDINAL}(?:,?\s+|-)(?:of\s+)?((?:1\d|20|21)\d\d)(?![\d:])")
+_DAY = re.compile(rf"\d{{1,2}}{_ORDINAL}")
+_TIME = re.compile(r"(\d{1,2})(?::([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?)?(?!\d)")
+_HALF = re.compile(r"[\s\u00a0\u202f]?([aApP])\.?\s?[mM]\b\.?")
+_CJK_TIME = re.compile(r"(\d{1,2})\s?[\u70b9\u9ede\u6642\uc2dc](?:\s?(\d{1,2})\s?[\u5206\ubd84]|(\u534a|\ubc18))?")
+_H_TIME = re.compile(r"(\d{1,2})\s?[hH]\s?([0-5]\d)(?![A-Za-z\d])|(\d{1,2}) Uhr\b")
+_AFTERNOON = re.compile("(?:\u4e0b\u5348|\u665a\u4e0a|\u5348\u5f8c|\uc624\ud6c4|\uc800\ub141)\\s?\\Z")
+
+
+class Day(NamedTuple):
+    """A date; a part that is not written is 0."""
+
+    year: int
+    month: int
+    day: int
+
+
+class Clock(NamedTuple):
+    """A time of day in minutes since midnight; `either`: it can be twelve hours later as well."""
+
+    minutes: int
+    either: bool
+
+
+def day_at(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...], int, int] | None:
+    """Return the dates that may be written around the number at `start`, with start and end; None for no date.
+
+    `3/4/2024` is the third of April and the fourth of March.
+    """
+    numeric = _numeric_day(text, start, word_end)
+    if numeric:
+        return numeric
+    head = _DAY.match(text, start)
+    if head is None or (start > 0 and text[start - 1].isdigit()):
+        return None
+    return _spoken_day(text, start, head.end())
+
+
+def _numeric_day(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...], int, int] | None:
+    iso = _ISO.match(text, start)
+    if iso:
+        return _checked([Day(int(iso[1]), int(iso[2]), int(iso[3]))], start, iso.end())
+    cjk = _CJK.match(text, start)
+    if cjk:
+        return _checked([Day(int(cjk[1] or 0), int(cjk[2]), int(cjk[3]))], start, cjk.end())
+    short = _NUMERIC.match(text, start, word_end)
+    if short is None or (short[4] is None and short[2] != "/"):
+        return None
+    first, second, year = int(short[1]), int(short[3]), int(short[4] or 0)
+    year += 2000 if 0 < year < _CENTURY else 0
+    return _checked([Day(year, first, second), Day(year, second, first)], start, short.end())
+
+
+def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
+    number = int(text[start : start + 2]) if text[start : start + 2].isdigit() else int(text[start])
+    after = _MONTH_AFTER.match(text, start) or _HINDI_MONTH_AFTER.match(text, start)
+    if after and (month := MONTHS.get(after[1].lower())):
+        last = after.end() if after[2] else after.end(1)
+        return _checked([Day(int(after[2] or 0), month, number)], start, last)
+    low = max(0, start - 18)
+    before = _MONTH_BEFORE.search(text[low:start])
+    if before and (month := MONTHS.get(before[1].lower())):
+        year = _YEAR_AFTER.match(text, start)
+        last = year.end() if year else (end - 1 if text[end - 1] == "." else end)
+        return _checked([Day(int(year[1]) if year else 0, month, number)], low + before.start(), last)
+    return None
+
+
+def _checked(days: list[Day], start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
+    real = tuple(dict.fromkeys(day for day in days if as_date(day) is not None))
+    return (real, start, end) if real else None
+
+
+def as_date(day: Day) -> date | None:
+    """Return the day as a date, without its year in a leap year; None when there is no such day."""
+    try:
+        return date(day.year or 2000, day.month, day.day)
+    except ValueError:
+        return None
+
+
+def clock_at(text: str, start: int) -> tuple[Clock, int] | None:
+    """Return the time of day that is written at `start`, and its end; None for no time."""
+    written = _TIME.match(text, start)
+    if written is None:
+        return None
+    hour, minute = int(written[1]), int(written[2] or 0)
+    half = _HALF.match(text, written.end())
+    if half and 1 <= hour <= 12:
+        end = half.end() - 1 if half[0].endswith(".") and "." not in half[0][:-1] else half.end()
+        return Clock((hour % 12 + 12 * (half[1] in "pP")) * 60 + minute, False), end
+    if written[2] is not None:
+        either = 0 < hour <= 12 and text[start] != "0"
+        return (Clock(hour * 60 + minute, either), written.end()) if hour <= 24 else None
+    return _spoken_clock(text, start)
+
+
+def _spoken_clock(text: str, start: int) -> tuple[Clock, int] | None:
+    cjk = _CJK_TIME.match(text, start)
+    if cjk and int(cjk[1]) <= 24 and not text.startswith("\u6642\u9593", cjk.end() - 1):
+        hour, minute = int(cjk[1]), int(cjk[2] or 0) or (30 if cjk[3] else 0)
+        late = hour < 12 and _AFTERNOON.search(text[max(0, start - 3) : start])
+        return Clock((hour + 12 * bool(late)) * 60 + minute, 0 < hour <= 12 and not late), cjk.end()
+    spoken = _H_TIME.match(text, start)
+    if spoken and int(spoken[1] or spoken[3]) <= 24:
+        return Clock(int(spoken[1] or spoken[3]) * 60 + int(spoken[2] or 0), False), spoken.end()
+    return None

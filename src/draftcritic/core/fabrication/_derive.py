@@ -1,0 +1,365 @@
+"""What an honest agent works out of grounded numbers: sums, differences, products, shares, roundings, unit changes.
+
+The search is bounded and narrow on purpose. Between enough numbers something always adds up, so a sum counts only
+where the draft says that it is one, and only over numbers that stand together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Any
+
+from draftcritic.core.fabrication._cues import (
+    AMOUNT,
+    AVERAGE,
+    DIFFERENCE,
+    EQUATION,
+    IDENTIFIER,
+    REMAINDER,
+    SUM,
+    SUM_OF_PRICES,
+    TOTAL,
+)
+from draftcritic.core.fabrication._dates import as_date
+from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
+from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._values import readings
+
+OPERANDS = 24
+"""Numbers of the draft, nearest first, that a derivation looks at."""
+LONGEST_SUM = 12
+"""Addends in a row."""
+COUNTS = range(2, 13)
+"""How often a price may be taken without the count being written: passengers, nights, months of a year."""
+SCANNED = 4096
+"""Numbers of the context that are compared with a rounded or converted one."""
+LIST_LENGTHS = 512
+
+_CUE_BEFORE, _CUE_AFTER = 72, 40
+_KEYED = re.compile(r"""["']([A-Za-z_]\w{0,40})["']\s*:\s*["']?[$\u20ac]?(\d{1,9}(?:\.\d{1,4})?)(?![\d:\-/])""")
+RECENT = 4000
+"""Characters of the sources, from their end, in which the last amounts are looked for."""
+_PARTS = 6
+"""Neighbouring prices that may be the other parts of a total."""
+_RUN_GAP = 250
+_LONGEST_RUN = 8
+
+_UNITS: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunden", "horas", "heures", "ore"), (60, 3600, 1 / 24)),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten", "minutos"), (60, 1 / 60, 60000)),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), (1000, 1 / 60, 1 / 3600)),
+    **dict.fromkeys(("day", "days", "tage", "d\u00edas", "jours", "giorni", "dias"), (24, 1 / 7, 1440, 86400)),
+    **dict.fromkeys(("week", "weeks"), (7,)),
+    **dict.fromkeys(("month", "months"), (1 / 12,)),
+    **dict.fromkeys(("year", "years"), (12, 365)),
+    **dict.fromkeys(("km", "kilometers", "kilometres"), (1000, 0.621371)),
+    **dict.fromkeys(("mi", "mile", "miles"), (1.609344, 1609.344)),
+    **dict.fromkeys(("m", "meters", "metres"), (1 / 1000, 100, 3.28084)),
+    **dict.fromkeys(("cm",), (1 / 100, 10, 0.393701)),
+    **dict.fromkeys(("ft", "feet"), (0.3048, 12)),
+    **dict.fromkeys(("in", "inch", "inches"), (2.54, 1 / 12)),
+    **dict.fromkeys(("kg", "kilograms", "kilos"), (1000, 2.204623)),
+    **dict.fromkeys(("g", "grams"), (1 / 1000,)),
+    **dict.fromkeys(("lb", "lbs", "pounds"), (0.453592, 16)),
+    **dict.fromkeys(("l", "liters", "litres"), (1000, 0.264172)),
+    **dict.fromkeys(("mb", "gb", "tb", "kb"), (1000, 1024, 1000**2, 1024**2, 1000**3, 1024**3, 1 / 1000, 1 / 1024)),
+}
+
+
+def may_be_result(token: Token, text: str) -> bool:
+    """Whether the draft says that the number is worked out: a total, a difference, a rounding."""
+    low = max(0, token.start - _CUE_BEFORE)
+    before = text[max(low, text.rfind("\n", low, token.start)) : token.start]
+    return token.approximate or SUM.search(before) is not None or DIFFERENCE.search(before) is not None
+
+
+class Derivations:
+    """What can be worked out for one draft; every part is made when it is first needed."""
+
+    def __init__(self, text: str, numbers: Sequence[Token], grounding: Grounding) -> None:
+        self._text = text
+        self._numbers = numbers
+        self._grounding = grounding
+        self.open: set[int] = set()
+        """Starts of the numbers that are not grounded: no number is worked out of them."""
+
+    def explains(self, token: Token) -> bool:
+        """Whether the token follows from grounded numbers."""
+        values = [value for value in map(_decimal, token.value) if value is not None]
+        if (
+            not values
+            or len(token.text) > 24
+            or (token.kind == "number" and IDENTIFIER.search(self._text[max(0, token.start - 24) : token.start]))
+        ):
+            return False
+        return any(
+            self._rounded(value, token)
+            or self._counted(value, token)
+            or self._converted(value, token)
+            or self._spanned(value, token)
+            or self._computed(value, token)
+            for value in values
+        )
+
+    @cached_property
+    def _context(self) -> list[float]:
+        numbers = sorted(self._grounding.numbers, key=len)[:SCANNED]
+        return [float(number) for number in numbers if len(number) < 18]
+
+    def _rounded(self, value: Decimal, token: Token) -> bool:
+        exponent = value.as_tuple().exponent
+        places = -exponent if isinstance(exponent, int) else 0
+        wanted, half = float(value), 0.5 * 10.0**-places
+        if token.approximate:
+            digits = str(value).replace(".", "").rstrip("0")
+            half *= 10 ** max(0, len(str(value).partition(".")[0]) - len(digits)) if not places else 1
+            half = max(half, wanted * 0.01)
+        elif not places and wanted < 10:
+            return False
+        # A number that is whole itself is not rounded to another whole one, unless the draft says so.
+        return any(
+            abs(number - wanted) <= half + 1e-9 or (places and int(number * 10**places) == int(wanted * 10**places))
+            for number in self._context
+            if token.approximate or number != int(number)
+        )
+
+    def _converted(self, value: Decimal, token: Token) -> bool:
+        wanted = float(value)
+        if token.kind == "percentage":
+            return self._share(wanted, token)
+        unit = token.unit.lstrip("\u00b0").strip()
+        if unit in {"c", "celsius", "f", "fahrenheit", "degrees"}:
+            others = [wanted * 9 / 5 + 32, (wanted - 32) * 5 / 9]
+        else:
+            others = [wanted * factor for factor in _UNITS.get(unit, ())]
+        return any(
+            abs(number - other) <= max(0.006 * abs(other), 0.51 if unit[:1] in {"c", "f"} else 0)
+            for other in others
+            for number in self._context
+        )
+
+    def _share(self, wanted: float, token: Token) -> bool:
+        operands = [float(number) for number in self._operands(token)][:12]
+        half = 0.5 * 10.0 ** -len(token.value[0].partition(".")[2]) + 1e-9
+        return any(
+            other and (abs(100 * one / other - wanted) <= half or abs(100 * (other - one) / other - wanted) <= half)
+            for one in operands
+            for other in operands
+            if one != other
+        )
+
+    def _counted(self, value: Decimal, token: Token) -> bool:
+        if token.kind != "number" or value != value.to_integral_value() or value > LIST_LENGTHS:
+            return False
+        return int(value) in self._lengths
+
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        lengths: set[int] = set()
+        for value in self._grounding.values:
+            _collect_lengths(_parsed(value), lengths, 0)
+        return frozenset(lengths)
+
+    def _spanned(self, value: Decimal, token: Token) -> bool:
+        """Whether a duration lies between two times or dates of the context."""
+        unit = token.unit
+        if unit[:4] in {"hour", "hr", "hrs", "minu", "min", "mins"}:
+            minutes = float(value) * (60 if unit[0] == "h" else 1)
+            clocks = self._grounding.clocks
+            if len(clocks) > LIST_LENGTHS:
+                return True
+            return any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+        if unit[:4] in {"day", "days", "nigh", "week"}:
+            days = sorted({day.toordinal() for found in self._grounding.days if (day := as_date(found))})
+            span = int(value) * (7 if unit[0] == "w" else 1)
+            known = set(days[:LIST_LENGTHS])
+            return any(day + span in known or day + span - 1 in known for day in known)
+        if unit[:4] == "year":
+            years = {day.year for day in self._grounding.days if day.year}
+            return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
+        return False
+
+    def _computed(self, value: Decimal, token: Token) -> bool:
+        operands = self._operands(token)
+        after = self._text[token.end : token.end + 3].lstrip()[:1]
+        if EQUATION.search(self._text[max(0, token.start - 12) : token.start]) or after in {"=", "("}:
+            return any(value in set(results(operands)) for results in (_pairs, _runs, _products))
+        cue = self._line_before(token, _CUE_BEFORE) + self._text[token.start : token.end + _CUE_AFTER]
+        if (SUM_OF_PRICES if token.kind == "price" else SUM).search(cue) and self._summed(value, operands):
+            return True
+        if DIFFERENCE.search(cue) and value in set(_differences([*operands, *self._sums_if_few])):
+            return True
+        if AVERAGE.search(cue) and any(_near(value, total, count) for total, count in _totals(operands)):
+            return True
+        if token.kind != "price":
+            return False
+        return (REMAINDER.search(cue) is not None and self._remains(value, operands)) or self._completes_total(
+            value, token
+        )
+
+    def _line_before(self, token: Token, length: int) -> str:
+        low = max(0, token.start - length)
+        return self._text[max(low, self._text.rfind("\n", low, token.start)) : token.start]
+
+    def _summed(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
+        if value in set(_runs(operands)) or value in set(_products(operands)):
+            return True
+        return value in self._sums or any(value / count in self._sums for count in COUNTS)
+
+    def _remains(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
+        """Whether the value is what is left of an amount that a source has."""
+        known = self._amounts
+        if any(value + part in known or part - value in known for part in operands):
+            return True
+        return value in set(_pairs(self._last_amounts))
+
+    def _completes_total(self, value: Decimal, token: Token) -> bool:
+        """Whether this part and others make a total that the draft names."""
+        near = sorted(self._operand_tokens(token), key=lambda other: abs(other.start - token.start))[:_PARTS]
+        parts = {part for other in near for part in map(_decimal, other.value[:1])}
+        for other in near:
+            if TOTAL.search(self._line_before(other, 24)):
+                total = _decimal(other.value[0]) if other.value else None
+                if total is not None and total - value in parts:
+                    return True
+        return False
+
+    def _operand_tokens(self, token: Token) -> list[Token]:
+        """The grounded numbers of the draft that are of the token's kind, those just before the token first."""
+        fit = [n for n in self._numbers if n.kind == token.kind and n.start not in self.open and n.start != token.start]
+        before = [n for n in fit if n.end <= token.start]
+        return [*reversed(before), *fit[len(before) :]][:OPERANDS]
+
+    def _operands(self, token: Token) -> list[Decimal]:
+        near = self._operand_tokens(token)
+        values = [value for n in near for value in map(_decimal, n.value[:1]) if value is not None]
+        return [*values, *self._asked]
+
+    @cached_property
+    def _asked(self) -> list[Decimal]:
+        texts = [self._grounding.user_text]
+        texts += [str(value) for value in self._grounding.values if len(str(value)) <= 200]
+        written = [number for text in texts for number in re.findall(r"(?<![\w\-:])\d+(?:[.,]\d+)*(?![\w\-:])", text)]
+        return [value for number in written[:16] for value in map(_decimal, readings(number)[:1]) if value is not None]
+
+    @cached_property
+    def _sums(self) -> frozenset[Decimal]:
+        """Sums over neighbouring values of one key: the prices of the parts of one record."""
+        sums: set[Decimal] = set()
+        runs: dict[str, tuple[int, list[Decimal]]] = {}
+        for found in _KEYED.finditer(self._grounding.text):
+            value = _decimal(found[2])
+            if value is None:
+                continue
+            last, run = runs.get(found[1], (-_RUN_GAP, []))
+            run = [*run, value] if found.start() - last < _RUN_GAP else [value]
+            runs[found[1]] = (found.start(), run)
+            if 1 < len(run) <= _LONGEST_RUN:
+                sums.add(sum(run, Decimal(0)))
+        return frozenset(sums)
+
+    @cached_property
+    def _amounts(self) -> frozenset[Decimal]:
+        """Amounts of money of the sources: balances, payments, limits."""
+        return frozenset(value for found in AMOUNT.findall(self._grounding.text) for value in _first(found))
+
+    @cached_property
+    def _last_amounts(self) -> list[Decimal]:
+        """The prices that the conversation has named last."""
+        written = re.findall(r"[$\u20ac\u00a3](\d[\d.,]*)", self._grounding.text[-RECENT:])
+        return list(dict.fromkeys(value for found in written[-8:] for value in _first(found.rstrip(".,"))))
+
+    @cached_property
+    def _sums_if_few(self) -> frozenset[Decimal]:
+        return self._sums if len(self._sums) <= _LONGEST_RUN else frozenset()
+
+
+def _first(written: str) -> list[Decimal]:
+    return [value for reading in readings(written)[:1] if (value := _decimal(reading)) is not None]
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        return Decimal(text) if len(text) <= 24 else None
+    except InvalidOperation:
+        return None
+
+
+def _runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Sums of numbers that stand in a row."""
+    for start in range(min(len(operands), OPERANDS)):
+        total = operands[start]
+        for value in operands[start + 1 : start + LONGEST_SUM]:
+            total += value
+            yield total
+
+
+def _pairs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    for at, one in enumerate(operands):
+        for other in operands[at + 1 :]:
+            yield one + other
+            yield abs(one - other)
+
+
+def _differences(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    for at, one in enumerate(operands):
+        for other in operands[at + 1 :]:
+            yield abs(one - other)
+            for count in (2, 3, 4, 5):
+                yield count * abs(one - other)
+    # From a whole, several parts in a row are taken.
+    for whole in operands[:OPERANDS]:
+        for total in _runs(operands[:8]):
+            yield abs(whole - total)
+
+
+def _products(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    for at, one in enumerate(operands):
+        for count in COUNTS:
+            yield one * count
+        for other in operands[at + 1 :]:
+            yield one * other
+
+
+def _totals(operands: Sequence[Decimal]) -> Iterator[tuple[Decimal, int]]:
+    for start in range(min(len(operands), OPERANDS)):
+        total = operands[start]
+        for count in COUNTS:
+            yield total, count
+        for count, value in enumerate(operands[start + 1 : start + LONGEST_SUM], 2):
+            total += value
+            yield total, count
+
+
+def _near(value: Decimal, total: Decimal, count: int) -> bool:
+    exponent = value.as_tuple().exponent
+    places = -exponent if isinstance(exponent, int) else 0
+    return abs(total / count - value) <= Decimal(5).scaleb(-places - 1)
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    at = min((place for place in (value.find("{"), value.find("[")) if place >= 0), default=-1)
+    if at < 0:
+        return value.count("\n") + 1 if "\n" in value else None
+    try:
+        return json.JSONDecoder().raw_decode(value, at)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _collect_lengths(value: Any, lengths: set[int], depth: int) -> None:
+    if isinstance(value, int) and not isinstance(value, bool) and depth == 0:
+        lengths.add(value)  # lines of a text
+    elif isinstance(value, (list, tuple, dict)) and depth < 12:
+        if not isinstance(value, dict):
+            lengths.add(len(value))
+        items: Iterable[Any] = value.values() if isinstance(value, dict) else value
+        for item in items:
+            if isinstance(item, (list, tuple, dict)):
+                _collect_lengths(item, lengths, depth + 1)

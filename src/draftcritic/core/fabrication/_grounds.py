@@ -1,0 +1,109 @@
+"""Whether a source of the turn holds a token, in whatever format it writes the same value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
+from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._values import NUMBER_WORDS
+
+SHORTEST_ENDING = 4
+"""Digits at the end of a longer number that people quote for all of it."""
+SHORTEST_PHONE = 7
+"""Digits of a phone number without the codes of country and area."""
+_URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
+_SIGNS = "$\u20ac\u00a3\u00a5\u20b9%~ "
+_WORDS_OF: dict[str, list[str]] = {}
+for _word, _value in NUMBER_WORDS.items():
+    _WORDS_OF.setdefault(str(_value), []).append(_word)
+
+
+def is_grounded(token: Token, grounding: Grounding) -> bool:
+    """Return whether some source holds the token's value."""
+    return _GROUNDS[token.kind](token, grounding)
+
+
+def _grounds_number(token: Token, grounding: Grounding) -> bool:
+    written = token.text.strip(_SIGNS) if token.kind != "number" else token.text
+    if grounding.holds_number(written, token.value):
+        return True
+    return any(_grounds_value(value, token, grounding) for value in token.value)
+
+
+def _grounds_value(value: str, token: Token, grounding: Grounding) -> bool:
+    if value in _WORDS_OF and any(grounding.reads(word) for word in _WORDS_OF[value]):
+        return True
+    whole, _, decimals = value.partition(".")
+    if token.kind == "price" and f"{whole}{decimals:0<2}".lstrip("0") in grounding.numbers and len(decimals) <= 2:
+        return True  # in cents
+    if token.kind == "percentage" and _shifted(value, -2) in grounding.numbers:
+        return True
+    return len(value) >= SHORTEST_ENDING and not decimals and _ends_something(value, grounding)
+
+
+def _ends_something(digits: str, grounding: Grounding) -> bool:
+    """Whether a longer number or code of a source ends with these digits: a card's last four, an id's number."""
+    return len(digits) >= SHORTEST_ENDING and grounding.holds_ending(digits)
+
+
+def _shifted(value: str, places: int) -> str:
+    whole, _, decimals = value.partition(".")
+    digits = (whole + decimals).rjust(len(decimals) - places + 1, "0")
+    at = len(digits) - len(decimals) + places
+    head, tail = digits[:at].lstrip("0") or "0", digits[at:].rstrip("0")
+    return f"{head}.{tail}" if tail else head
+
+
+def _grounds_day(token: Token, grounding: Grounding) -> bool:
+    written = token.text
+    if not written[-1].isdigit() and grounding.quotes(written):
+        return True
+    return any(grounding.holds_day(day) for day in token.value)
+
+
+def _grounds_clock(token: Token, grounding: Grounding) -> bool:
+    minutes, either = token.value
+    return grounding.holds_clock(minutes % DAY_MINUTES) or (
+        either and grounding.holds_clock((minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+    )
+
+
+def _grounds_reference(token: Token, grounding: Grounding) -> bool:
+    return grounding.contains(token.value) or grounding.contains_compact(token.value)
+
+
+def _grounds_url(token: Token, grounding: Grounding) -> bool:
+    address = _URL_NOISE.sub("", token.text).rstrip("/").lower()
+    return grounding.contains(address)
+
+
+def _grounds_email(token: Token, grounding: Grounding) -> bool:
+    if "*" not in token.value:
+        return grounding.contains(token.value)
+    head, _, tail = token.value.partition("*")
+    tail = tail.rpartition("*")[2]
+    return grounding.contains(tail) and (not head or grounding.contains(head))
+
+
+def _grounds_phone(token: Token, grounding: Grounding) -> bool:
+    return any(
+        grounding.contains_compact(token.value[cut:])
+        for cut in (0, 1, 2, 3)
+        if len(token.value) - cut >= SHORTEST_PHONE
+    )
+
+
+_GROUNDS: dict[str, Callable[[Token, Grounding], bool]] = {
+    "number": _grounds_number,
+    "price": _grounds_number,
+    "percentage": _grounds_number,
+    "date": _grounds_day,
+    "time": _grounds_clock,
+    "reference": _grounds_reference,
+    "hash": _grounds_reference,
+    "url": _grounds_url,
+    "email": _grounds_email,
+    "phone": _grounds_phone,
+}

@@ -1,0 +1,74 @@
+"""Names of persons and places in a draft: runs of capitalised words that nobody in the turn has said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from itertools import islice
+
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._lexer import Token
+
+_UPPER = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0106\u010c\u0141\u015a\u0160\u0179\u017b\u017d\u0130\u015e"
+_LOWER = "a-z\u00df-\u00f6\u00f8-\u017f"
+_NAME = re.compile(
+    rf"[{_UPPER}](?<![\w@/.#-][{_UPPER}])[{_LOWER}]+(?:['\u2019-][{_UPPER}][{_LOWER}]+)?"
+    rf"(?:[ ](?:(?:de|del|la|da|dos|van|von|der|di|al|bin|ben) )?[{_UPPER}](?:[{_LOWER}]+|\.)"
+    rf"(?:['\u2019-][{_UPPER}][{_LOWER}]+)?){{1,4}}"
+)
+_PART = re.compile(rf"[{_UPPER}{_LOWER}]+")
+_REGULAR = re.compile(
+    r"(?:tions?|sions?|ments?|ness|ity|ities|ing|ings|ed|ly|able|ible|ances?|ences?|ive|ives|ous|ful|less|isms?|"
+    r"ical|tional|ional|ary|ories|ship|wards?|ology|graphy|ize|ise)\Z"
+)
+# A language whose headings and nouns we can tell from names.
+_ENGLISH = re.compile(r"\b(?:the|is|are|your|you|for|and|with|has|have|of|was|been)\b")
+_OTHER = re.compile(
+    r"\b(?:der|die|das|und|ist|nicht|f\u00fcr|mit|ein|eine|Ihre?|het|een|niet|voor|och|inte|det|som|og|ikke)\b"
+)
+_LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n|\Z)|\s?[|\t]")
+_LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
+SHORTEST_PART = 3
+MAX_NAMES = 1000
+"""Runs of capitalised words of one draft that are looked at."""
+
+
+def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
+    """Return the names in an English draft of which some part is neither in a source nor a common word."""
+    judged = False
+    for name in islice(_NAME.finditer(text), MAX_NAMES):
+        strange = [part for part in _PART.findall(name[0]) if _is_strange(part.lower(), grounding)]
+        if not strange or _is_label(text, name.start(), name.end()):
+            continue
+        if not judged and not _is_english(text):
+            return
+        judged = True
+        yield Token("name", name.start(), name.end(), name[0], tuple(strange))
+
+
+def _is_strange(word: str, grounding: Grounding) -> bool:
+    if len(word) < SHORTEST_PART or word in _known() or word.removesuffix("s") in _known() or _REGULAR.search(word):
+        return False
+    return not grounding.contains_word(word)
+
+
+def _is_label(text: str, start: int, end: int) -> bool:
+    """Whether the words are a heading, or the label before a value."""
+    heads = _LINE_HEAD.search(text[max(0, start - 24) : start]) is not None
+    return heads and _LABEL_AFTER.match(text, end) is not None
+
+
+def _is_english(text: str) -> bool:
+    sample = text[:4000]
+    return _ENGLISH.search(sample) is not None and _OTHER.search(sample) is None
+
+
+@cache
+def _known() -> frozenset[str]:
+    words: set[str] = set()
+    for file in ("common.txt", "known.txt"):
+        lines = resources.files(__package__).joinpath("names", file).read_text(encoding="utf-8").splitlines()
+        words.update(word for line in lines for word in line.partition("#")[0].split())
+    return frozenset(words)

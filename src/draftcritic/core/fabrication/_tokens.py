@@ -1,0 +1,122 @@
+"""Finds the tokens of a draft that nothing in its turn grounds, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from draftcritic.core.fabrication._calibration import CONFIDENCE, CONFIGURED, WEAK
+from draftcritic.core.fabrication._derive import Derivations, may_be_result
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._grounds import is_grounded
+from draftcritic.core.fabrication._harmless import has_cue, is_harmless, tells_nothing
+from draftcritic.core.fabrication._lexer import Token, tokens_of
+from draftcritic.core.fabrication._names import names_in
+from draftcritic.core.fabrication._rules import FabricationRules
+from draftcritic.core.fabrication._types import FabricationFinding, FabricationSeverity
+from draftcritic.core.fabrication._values import with_plain_digits
+
+MEASURES = frozenset({"number", "price", "percentage"})
+PASSES = 3
+DERIVED = 40
+"""Ungrounded numbers of one draft that a derivation is searched for."""
+MAX_FINDINGS = 200
+"""Findings about tokens that one draft gives; a draft with more is noise from end to end."""
+
+_WHAT = {
+    "date": "date",
+    "email": "e-mail address",
+    "hash": "hash",
+    "name": "name",
+    "number": "number",
+    "percentage": "percentage",
+    "phone": "phone number",
+    "price": "amount of money",
+    "reference": "code",
+    "time": "time",
+    "url": "URL",
+}
+_HIGH = frozenset({"reference", "hash", "email", "phone", "price", "url"})
+
+
+def token_findings(
+    draft: str, grounding: Grounding, rules: FabricationRules, taken: Iterable[tuple[int, int]]
+) -> Iterator[FabricationFinding]:
+    """Yield a finding for every token that no source grounds and that does not follow from what they hold.
+
+    Args:
+        draft: the text to check.
+        grounding: the sources of the turn.
+        rules: what the application says of its identifiers and words.
+        taken: spans of the draft that other findings name already.
+    """
+    text = with_plain_digits(draft)
+    spans = list(taken)
+    configured = [token for token in rules.identifiers_in(text) if not is_grounded(token, grounding)]
+    tokens = [*configured, *_missing(text, grounding)]
+    given = 0
+    for token in tokens:
+        if rules.is_harmless(token) or any(start < token.end and token.start < end for start, end in spans):
+            continue
+        finding = _finding(token, draft, text, grounding, is_configured=token in configured)
+        if finding is not None:
+            spans.append((token.start, token.end))
+            given += 1
+            yield finding
+        if given == MAX_FINDINGS:
+            return
+
+
+def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
+    tokens = tokens_of(text)
+    missing = [
+        token
+        for token in tokens
+        if not tells_nothing(token, text)
+        and not is_grounded(token, grounding)
+        and not is_harmless(token, text, grounding)
+    ]
+    if any(token.kind in MEASURES for token in missing):
+        missing = _underived(text, tokens, missing, grounding)
+    yield from missing
+    if grounding.has_data:
+        yield from names_in(text, grounding)
+
+
+def _underived(text: str, tokens: list[Token], missing: list[Token], grounding: Grounding) -> list[Token]:
+    derivations = Derivations(text, [token for token in tokens if token.kind in MEASURES], grounding)
+    derivations.open = {token.start for token in missing}
+    for _ in range(PASSES):
+        # A total that is worked out may be a part of another one, before or after it.
+        before = len(derivations.open)
+        for token in missing[:DERIVED]:
+            if token.kind in MEASURES and token.start in derivations.open and derivations.explains(token):
+                derivations.open.discard(token.start)
+        if len(derivations.open) == before:
+            break
+    return [token for token in missing if token.start in derivations.open]
+
+
+def _finding(
+    token: Token, draft: str, text: str, grounding: Grounding, *, is_configured: bool
+) -> FabricationFinding | None:
+    confidence = CONFIDENCE[token.kind]
+    why = ""
+    if is_configured:
+        confidence = CONFIGURED
+    elif not grounding.has_data:
+        # Without data a draft tells what everybody may know; only what identifies a record cannot be known.
+        if token.kind not in {"reference", "number", "hash"} or not has_cue(token, text):
+            return None
+        confidence = WEAK
+    elif token.kind in MEASURES and may_be_result(token, text):
+        confidence, why = WEAK, ", nor do its numbers give it"
+    severity: FabricationSeverity = "high" if token.kind in _HIGH else "medium"
+    return FabricationFinding(
+        identifier=draft[token.start : token.end],
+        kind=token.kind,  # type: ignore[arg-type]
+        severity=severity,
+        reason=f"No tool result, argument, context or user message holds this {_WHAT[token.kind]} in any format{why}.",
+        pattern_kind=token.kind,
+        confidence=confidence,
+        span=(token.start, token.end),
+    )

@@ -1,0 +1,129 @@
+"""Normal forms of written numbers: the same value in every locale gives the same text."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_NUMBER = 40
+"""Characters of a written number that still says a quantity; longer runs of digits are identifiers or noise."""
+
+_THOUSANDS = "'\u2019\u00a0\u202f _"
+_GROUPS = re.compile(r"\d{1,3}(?:\D\d{2,3})*\D\d{3}\Z")
+
+SCALES: dict[str, int] = {
+    "k": 3,
+    "thousand": 3,
+    "mil": 3,
+    "mille": 3,
+    "tausend": 3,
+    "duizend": 3,
+    "\u0442\u044b\u0441": 3,
+    "\u0442\u044b\u0441\u044f\u0447": 3,
+    "\u5343": 3,
+    "\u4e07": 4,
+    "\u842c": 4,
+    "\ub9cc": 4,
+    "lakh": 5,
+    "lakhs": 5,
+    "\u0932\u093e\u0916": 5,
+    "m": 6,
+    "mn": 6,
+    "mm": 6,
+    "million": 6,
+    "millions": 6,
+    "millones": 6,
+    "millionen": 6,
+    "milioni": 6,
+    "milh\u00f5es": 6,
+    "miljoen": 6,
+    "\u043c\u043b\u043d": 6,
+    "crore": 7,
+    "crores": 7,
+    "\u4ebf": 8,
+    "\u5104": 8,
+    "\uc5b5": 8,
+    "b": 9,
+    "bn": 9,
+    "billion": 9,
+    "billions": 9,
+    "milliarden": 9,
+    "milliards": 9,
+    "miliardi": 9,
+    "\u043c\u043b\u0440\u0434": 9,
+    "trillion": 12,
+}
+"""Words behind a number that scale it -> power of ten."""
+
+_SPELLED = {
+    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty",
+    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
+    "fr": "z\u00e9ro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
+    "de": "null eins zwei drei vier f\u00fcnf sechs sieben acht neun zehn elf zw\u00f6lf dreizehn vierzehn",
+    "it": "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+    "pt": "zero um dois tr\u00eas quatro cinco seis sete oito nove dez onze doze",
+    "nl": "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
+    "ru": "\u043d\u043e\u043b\u044c \u043e\u0434\u0438\u043d \u0434\u0432\u0430 \u0442\u0440\u0438 "
+    "\u0447\u0435\u0442\u044b\u0440\u0435 \u043f\u044f\u0442\u044c \u0448\u0435\u0441\u0442\u044c "
+    "\u0441\u0435\u043c\u044c \u0432\u043e\u0441\u0435\u043c\u044c \u0434\u0435\u0432\u044f\u0442\u044c "
+    "\u0434\u0435\u0441\u044f\u0442\u044c",
+}
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+NUMBER_WORDS: dict[str, int] = {
+    word: value for words in _SPELLED.values() for value, word in enumerate(words.split())
+} | {word: 30 + 10 * place for place, word in enumerate(_TENS.split())}
+NUMBER_WORDS |= {"dozen": 12, "hundred": 100, "thousand": 1000, "couple": 2, "half": 30, "quarter": 15}
+"""Spelled-out numbers -> value; half and quarter are those of an hour."""
+
+
+# The first digit of each script that is in daily use.
+_ZEROS = (
+    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0xF20, 0x1040,
+    0x17E0, 0x1810, 0xFF10,
+)  # fmt: skip
+_PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
+_PLAIN |= {0xFF1A: ":", 0xFF0C: ",", 0xFF0E: ".", 0xFF0F: "/", 0xFF0D: "-", 0xFF05: "%", 0x066B: ".", 0x066C: ","}
+_FOREIGN = re.compile(f"[{''.join(map(chr, _PLAIN))}]")
+
+
+def with_plain_digits(text: str) -> str:
+    """Return `text` with the digits of every script as 0-9; its length, and so every offset, stays."""
+    if text.isascii() or not _FOREIGN.search(text):
+        return text
+    return text.translate(_PLAIN)
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """Return the values that a written number can have, each in normal form: `1,234.50` is `1234.5`.
+
+    One separator before three digits can be of thousands or of decimals: `1.234` is 1234 and 1.234.
+    """
+    if text.isdigit():
+        return (text.lstrip("0") or "0",)
+    if len(text) > LONGEST_NUMBER:
+        return ()
+    marks = [sign for sign in text if not sign.isdigit()]
+    last = marks[-1]
+    whole, _, decimals = text.rpartition(last)
+    decimal = _normal(_digits(whole), decimals)
+    if last in _THOUSANDS or marks.count(last) > 1:
+        return (_digits(text).lstrip("0") or "0",)
+    if len(marks) > 1 or not _GROUPS.match(text) or text[0] == "0":
+        return (decimal,)
+    return (_digits(text).lstrip("0") or "0", decimal)
+
+
+def _digits(text: str) -> str:
+    return "".join(sign for sign in text if sign.isdigit())
+
+
+def _normal(whole: str, decimals: str) -> str:
+    whole, decimals = whole.lstrip("0") or "0", decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def scaled(reading: str, power: int) -> str:
+    """Return a reading times a power of ten: `1.2` and 6 give `1200000`."""
+    whole, _, decimals = reading.partition(".")
+    moved = decimals.ljust(power, "0")
+    return _normal(whole + moved[:power], moved[power:])
