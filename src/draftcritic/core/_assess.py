@@ -88,6 +88,8 @@ def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | No
             user_message=turn.user_message,
             identifier_keys=policy.identifier_keys,
             intent_verdict=turn.intent,
+            identifier_patterns=policy.identifier_patterns,
+            never_flag=policy.never_flag,
         )
     )
 

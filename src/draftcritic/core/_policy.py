@@ -72,6 +72,8 @@ class Policy:
         fabrication_mode: what a fabrication finding leads to.
         fabrication_refuse_threshold: see `FABRICATION_REFUSE_THRESHOLD`.
         identifier_keys: keys of identifiers beside the built-in ones.
+        identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
+        never_flag: words and tokens that no fabrication finding is about.
         rules: procedural rules that hold for every turn.
         rules_source: finds the procedural rules of a turn; wins over `rules`.
         prompt_template: the reflection prompt; see `draftcritic.core.render_prompt`.
@@ -96,6 +98,8 @@ class Policy:
     fabrication_mode: FabricationMode = FabricationMode.OBSERVE
     fabrication_refuse_threshold: float = FABRICATION_REFUSE_THRESHOLD
     identifier_keys: tuple[str, ...] = ()
+    identifier_patterns: tuple[str, ...] = ()
+    never_flag: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     rules_source: ProceduralRulesSource | None = None
     prompt_template: str | None = None

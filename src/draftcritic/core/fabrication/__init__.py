@@ -2,6 +2,8 @@
 
 from draftcritic.core.fabrication._detector import detect_fabrication, find_fabrications
 from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._pattern_check import check_pattern
+from draftcritic.core.fabrication._rules import FabricationRules, rules_of
 from draftcritic.core.fabrication._types import (
     KINDS,
     FabricationAction,
@@ -28,11 +30,14 @@ __all__ = [
     "FabricationFinding",
     "FabricationKind",
     "FabricationOutcome",
+    "FabricationRules",
     "FabricationSeverity",
     "Grounding",
     "apply_fabrication_check",
+    "check_pattern",
     "decide_fabrication",
     "detect_fabrication",
     "fabrication_event",
     "find_fabrications",
+    "rules_of",
 ]
