@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench settings stack stack-up stack-down e2e clean
+.PHONY: help demo test lint types unit bench settings dashboards stack stack-up stack-down e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ unit: $(STAMP)
 
 bench: $(STAMP) ## overhead of a skipped review, side by side with the neighbours
 	$(BIN)/python benchmarks/overhead.py $(ARGS)
+
+dashboards: $(STAMP) ## writes the dashboards and alert rules anew from grafana/generate (Python 3.11 or newer)
+	PYTHONPATH=grafana $(BIN)/python -m generate $(ARGS)
 
 stack: ## collector, Jaeger, Prometheus and Alertmanager, built or fetched once into a cache (Go and Debian)
 	$(PYTHON) -m stack build

@@ -1,0 +1,1 @@
+"""Makes the dashboards and the alert rules: run `python -m generate` with this folder's parent as PYTHONPATH."""

@@ -1,0 +1,106 @@
+"""The recorded values: volumes and ratios by service and environment, absent where nothing was counted."""
+
+from __future__ import annotations
+
+from generate import _exported as names
+from generate._rules import GROUP, Dialect, Recorded
+
+OBJECTIVE = 0.05
+"""Share of the reviews that may end with refuse, where no other objective is given."""
+DAILY_BUDGET_USD = 10.0
+"""US dollars a day and service that the critic may cost, where no other budget is given."""
+OBJECTIVE_OVERRIDE = "draftcritic:refuse_objective:override"
+BUDGET_OVERRIDE = "draftcritic:daily_budget_usd:override"
+WINDOWS = ("5m", "30m", "1h", "6h", "3d")
+
+
+def _grown(metric: str, window: str, offset: str, *matchers: str) -> str:
+    return f"sum by ({GROUP}) (increase({metric}{{{','.join(matchers)}}}[{window}]{offset}))".replace("{}", "")
+
+
+def _volume(window: str, *matchers: str, metric: str = names.REVIEWS, name: str = "reviews") -> Recorded:
+    def build(_dialect: Dialect, offset: str) -> str:
+        return _grown(metric, window, offset, *matchers)
+
+    return Recorded(f"draftcritic:{name}:increase{window}", build)
+
+
+def _share(name: str, window: str, part: tuple[str, ...], whole: Recorded, metric: str) -> Recorded:
+    def build(dialect: Dialect, offset: str) -> str:
+        # The comparison keeps 0/0 out: a service without traffic has no ratio.
+        return f"{_grown(metric, window, offset, *part)} / ({dialect(whole, offset.removeprefix(' offset '))} > 0)"
+
+    return Recorded(f"draftcritic:{name}:ratio{window}", build)
+
+
+REVIEWS = {window: _volume(window) for window in WINDOWS}
+REFUSED = {
+    window: _share("refused", window, (f'{names.VERDICT}="refuse"',), REVIEWS[window], names.REVIEWS)
+    for window in WINDOWS
+}
+REVISED = _share("revised", "1h", (f'{names.VERDICT}="revise"',), REVIEWS["1h"], names.REVIEWS)
+FIRED = _volume("15m", names.FIRED, metric=names.DECISIONS, name="gate_fired")
+FAILED = _share("failed", "15m", (names.FAILED,), FIRED, names.FAILURES)
+EVALUATED = _volume("1h", names.EVALUATED, metric=names.DECISIONS, name="gate_evaluated")
+FIRE_RATIO = _share("gate_fired", "1h", (names.FIRED,), EVALUATED, names.DECISIONS)
+ASKED = _volume("15m", names.ASKED, metric=f"{names.DURATION}_count", name="critic_asked")
+
+
+def _p95(_dialect: Dialect, offset: str) -> str:
+    buckets = f"rate({names.DURATION}_bucket{{{names.ASKED}}}[15m]{offset})"
+    # The comparison drops the NaN of a window without a review.
+    return f"histogram_quantile(0.95, sum by (le, {GROUP}) ({buckets})) >= 0"
+
+
+P95 = Recorded("draftcritic:review_duration_seconds:p95_15m", _p95)
+DRAFTS = _volume("15m", f'{names.GATE_REASON}!~"not_a_draft|nested|disabled"', metric=names.DECISIONS, name="drafts")
+DROPPED = _volume("15m", f'{names.DROP_REASON}!="shutdown"', metric=names.DROPPED, name="dropped")
+PASSED_UNREVIEWED = _share(
+    "unreviewed", "15m", (f'{names.GATE_REASON}=~"circuit_open|queue_full"',), DRAFTS, names.DECISIONS
+)
+OVER_BUDGET = _share("over_budget", "15m", (f'{names.GATE_REASON}="budget"',), DRAFTS, names.DECISIONS)
+SPENT = {window: _volume(window, metric=names.COST, name="cost_usd") for window in ("1h", "6h")}
+
+
+def _agent_calls(_dialect: Dialect, offset: str) -> str:
+    spans = _grown(names.SPAN_CALLS, "30m", offset, f'{names.OPERATION}="chat"', f'{names.INTERNAL}!="true"')
+    measured = _grown(f"{names.AGENT_CALLS}_count", "30m", offset, f'{names.OPERATION}="chat"')
+    return f"{spans} or {measured}"
+
+
+AGENT_CALLS = Recorded("draftcritic:agent_calls:increase30m", _agent_calls)
+
+
+def _limit(name: str, override: str, default: float) -> Recorded:
+    def build(_dialect: Dialect, _offset: str) -> str:
+        # Looks back, so that a limit outlives the processes whose reviews are still in the windows.
+        known = f"group by ({GROUP}) (last_over_time({names.REVIEWS}[6h]))"
+        given = f"max by ({names.SERVICE}) ({override})"
+        return f"{known} * on ({names.SERVICE}) group_left () {given} or {known} * {default}"
+
+    return Recorded(name, build)
+
+
+REFUSE_OBJECTIVE = _limit("draftcritic:refuse_objective:ratio", OBJECTIVE_OVERRIDE, OBJECTIVE)
+DAILY_BUDGET = _limit("draftcritic:daily_budget:usd", BUDGET_OVERRIDE, DAILY_BUDGET_USD)
+
+RECORDED = (
+    *REVIEWS.values(),
+    *REFUSED.values(),
+    REVISED,
+    FIRED,
+    FAILED,
+    EVALUATED,
+    FIRE_RATIO,
+    ASKED,
+    P95,
+    DRAFTS,
+    DROPPED,
+    PASSED_UNREVIEWED,
+    OVER_BUDGET,
+    *SPENT.values(),
+    AGENT_CALLS,
+    REFUSE_OBJECTIVE,
+    DAILY_BUDGET,
+)
+"""All of them; each stands behind those that it is made of."""
