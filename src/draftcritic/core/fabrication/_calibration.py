@@ -10,7 +10,7 @@ CONFIDENCE: dict[str, float] = {
     "date": 0.9,
     "email": 0.85,
     "hash": 0.9,
-    "name": 0.75,
+    "name": 0.85,
     "number": 0.85,
     "percentage": 0.75,
     "phone": 0.8,

@@ -1,0 +1,7 @@
+"""Measures the deterministic checks on labelled drafts: `python -m draftcritic.evaluate PATH`."""
+
+from draftcritic.evaluate._command import main
+from draftcritic.evaluate._stats import wilson
+from draftcritic.evaluate._tables import Example, Share, Table
+
+__all__ = ["Example", "Share", "Table", "main", "wilson"]
