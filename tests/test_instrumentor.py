@@ -253,4 +253,4 @@ def test_hooks_by_code(telemetry: Telemetry) -> None:
     plugin = start(telemetry, model=Chat(answers=[REFUSE], model_name="critic-1"), hooks=[Hook()])
     Chat(answers=[DRAFT]).invoke("x")
     plugin.flush(10)
-    assert heard == [("start", "critic-1", 2, True), ("end", "critic-1", REFUSE, {}, True)]
+    assert heard == [("start", "critic-1", 12, True), ("end", "critic-1", REFUSE, {}, True)]

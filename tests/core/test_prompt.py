@@ -116,13 +116,19 @@ def test_template_keeps_its_literal_braces_and_may_repeat_a_field():
 
 def test_default_template_is_valid_and_asks_for_the_reason_before_the_verdict():
     validate_template(DEFAULT_TEMPLATE)
-    system = render(None).system
-    examples = re.findall(r"^\{.*\}$", system, re.MULTILINE)
+    prompt = render(None, draft="the draft")
+    assert prompt.examples == render(None, draft="another").examples, "they differ from call to call"
+    assert all(blocks(question)["[DRAFT]"] for question, _ in prompt.examples)
+    examples = [answer for _, answer in prompt.examples]
     parsed = [parse_reflection_output(example) for example in examples]
     assert [p.failure for p in parsed] == [None] * len(examples)
     assert {p.verdict for p in parsed} == {"approve", "revise", "refuse"}
     assert all(p.text for p in parsed if p.verdict != "approve")
     assert all(list(json.loads(example))[:2] == ["reason", "verdict"] for example in examples)
+
+
+def test_a_template_of_the_user_has_no_examples():
+    assert render(PLAIN).examples == ()
 
 
 @pytest.mark.parametrize(

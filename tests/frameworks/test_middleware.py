@@ -141,7 +141,7 @@ async def test_a_manager_of_no_framework_gets_events_of_the_same_shape():
         "claude-haiku-4-5",
         "run-1",
         "mine",
-        2,
+        12,
     )
     assert (end.model, end.run_id, end.node_name) == ("claude-haiku-4-5", "run-1", "mine")
     assert (end.output, end.usage) == ('{"verdict": "approve"}', {"input_tokens": 5, "output_tokens": 6})

@@ -313,7 +313,7 @@ def test_real_managers_get_the_frameworks_own_events():
 def test_differs_the_prompt_is_a_system_and_a_user_message():
     reference, ours = Outcome(Reference, CASE), Outcome(MetacognitiveMiddleware, CASE)
     assert [message.type for message in reference.built.events[0].messages] == ["human"]
-    assert [message.type for message in ours.built.events[0].messages] == ["system", "human"]
+    assert [message.type for message in ours.built.events[0].messages] == ["system", *["human", "ai"] * 5, "human"]
 
 
 def test_differs_a_parse_failure_is_flagged():

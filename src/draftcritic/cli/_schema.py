@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
     from draftcritic.telemetry import AttributeInfo, Schema
 
+_FEW = 7
+"""A closed set of fewer values is spelled out in a table."""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command `schema` with its options."""
     parser = subparsers.add_parser("schema", help="print every span attribute, event, metric and label")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--markdown", action="store_true", help="print the span attributes and the metrics as tables")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,8 +33,25 @@ def run(args: argparse.Namespace) -> int:
     """
     from draftcritic.telemetry import SCHEMA
 
-    print(json.dumps(SCHEMA.as_dict(), indent=2) if args.json else "\n".join(_lines(SCHEMA)))
+    if args.json:
+        print(json.dumps(SCHEMA.as_dict(), indent=2))
+    else:
+        print("\n".join(_tables(SCHEMA) if args.markdown else _lines(SCHEMA)))
     return 0
+
+
+def _tables(schema: Schema) -> Iterator[str]:
+    yield "| attribute | type | meaning |"
+    yield "| --- | --- | --- |"
+    for info in schema.span_attributes:
+        values = f": {', '.join(info.values)}" if info.values and len(info.values) < _FEW else ""
+        yield f"| `{info.name}` | {info.type} | {_meaning(info).replace('|', '/')}{values} |"
+    yield ""
+    yield "| metric | kind | unit | labels | meaning |"
+    yield "| --- | --- | --- | --- | --- |"
+    for metric in schema.metrics:
+        labels = ", ".join(f"`{label.removeprefix(f'{schema.scope}.')}`" for label in metric.labels)
+        yield f"| `{metric.name}` | {metric.kind} | `{metric.unit}` | {labels} | {metric.meaning} |"
 
 
 def _lines(schema: Schema) -> Iterator[str]:

@@ -14,7 +14,7 @@ from draftcritic.core import CircuitState, Failure, GateReason, ModelCall, Revie
 class PromptMessage:
     """One message to the critic's model."""
 
-    role: Literal["system", "user"]
+    role: Literal["system", "user", "assistant"]
     text: str
 
 
@@ -114,6 +114,10 @@ class ReviewObserver(Protocol):
 
     def nested(self) -> None:
         """Count a call that was left alone because it is the critic's own."""
+        ...
+
+    def displaced(self) -> None:
+        """Count a draft that a full queue left no place for; `dropped` is told of it, too."""
         ...
 
     def queue_depth(self, change: int) -> None:

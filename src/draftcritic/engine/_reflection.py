@@ -76,14 +76,19 @@ def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit
     )
 
 
-def to_messages(prompt: Prompt) -> tuple[PromptMessage, PromptMessage]:
+def to_messages(prompt: Prompt) -> tuple[PromptMessage, ...]:
     """Return a prompt as the messages that a `CriticModel` takes."""
-    return PromptMessage("system", prompt.system), PromptMessage("user", prompt.user)
+    turns = [
+        message
+        for question, answer in prompt.examples
+        for message in (PromptMessage("user", question), PromptMessage("assistant", answer))
+    ]
+    return PromptMessage("system", prompt.system), *turns, PromptMessage("user", prompt.user)
 
 
 def prompt_messages(
     policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None
-) -> tuple[PromptMessage, PromptMessage]:
+) -> tuple[PromptMessage, ...]:
     """Return the question to the critic's model as messages."""
     return to_messages(prompt_of(policy, draft=draft, rules=rules, sensitive_hit=sensitive_hit))
 

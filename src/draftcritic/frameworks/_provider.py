@@ -61,10 +61,11 @@ class PlainModel:
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as messages."""
         try:
-            from langchain_core.messages import HumanMessage, SystemMessage
+            from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
         except ImportError:
             return list(prompt)
-        return [(SystemMessage if each.role == "system" else HumanMessage)(content=each.text) for each in prompt]
+        kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+        return [kinds[each.role](content=each.text) for each in prompt]
 
     def call(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from synchronous code. See `CriticModel.call`."""

@@ -55,9 +55,9 @@ class ChatModelCritic:
 
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as LangChain messages."""
-        from langchain_core.messages import HumanMessage, SystemMessage
+        from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-        kinds: dict[str, Callable[..., Any]] = {"system": SystemMessage, "user": HumanMessage}
+        kinds: dict[str, Callable[..., Any]] = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         return [kinds[message.role](content=message.text) for message in prompt]
 
     def call(self, messages: Sequence[Any], timeout: float) -> Reply:
