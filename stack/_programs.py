@@ -116,7 +116,7 @@ def _debian_programs(name: str, packages: tuple[str, ...], release: str, report:
 
 
 def _download(packages: tuple[str, ...], scratch: Path) -> list[Path]:
-    """The packages as apt fetches and verifies them, with lists and caches of our own: the machine's stay as they are."""
+    """The packages as apt fetches and verifies them, with lists and caches apart from the machine's own."""
     apt_get = _tool("apt-get", "this needs Debian or a descendant; elsewhere run the images of compose.yaml")
     if not _KEYRING.is_file():
         raise StackError(f"{_KEYRING} is missing: install debian-archive-keyring")

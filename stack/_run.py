@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -23,7 +21,6 @@ _TERMINATE_WITHIN_S = 15.0
 _KILL_WITHIN_S = 5.0
 _STATE = "state.json"
 _LOG_TAIL = 2000
-_PR_SET_PDEATHSIG = 1
 
 
 class _Started(TypedDict):
@@ -62,14 +59,13 @@ class Run:
         ensure_free(service.ports)
         with self.log(service.name).open("ab") as log:
             child = subprocess.Popen(
-                service.command,
+                [*([] if self._outlive else _ended_with_parent()), *service.command],
                 env={**os.environ, **service.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self._folder,
                 start_new_session=self._outlive,
-                preexec_fn=None if self._outlive else _end_with_parent,
             )
         self._children[service.name] = child
         state = self._state()
@@ -123,9 +119,7 @@ class Run:
             if _answers(service.health):
                 return
             time.sleep(0.1)
-        raise StackError(
-            f"{service.name} was not ready within {_READY_WITHIN_S:.0f} s; see {self.log(service.name)}"
-        )
+        raise StackError(f"{service.name} was not ready within {_READY_WITHIN_S:.0f} s; see {self.log(service.name)}")
 
     def _state(self) -> dict[str, _Started]:
         try:
@@ -138,10 +132,10 @@ class Run:
         (self._folder / _STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
 
 
-def _end_with_parent() -> None:
-    """Have the kernel stop this process when the one that started it is gone, however that ended."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _ended_with_parent() -> list[str]:
+    """What has the kernel stop a program when the process that started it is gone, however that ended."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM"] if setpriv else []
 
 
 def _answers(url: str) -> bool:
@@ -157,7 +151,10 @@ def _is_alive(started: _Started) -> bool:
     """Whether the process runs and is the program we started: ids are given out anew."""
     ps = shutil.which("ps") or "ps"
     asked = subprocess.run(
-        [ps, "-ww", "-o", "stat=", "-o", "command=", "-p", str(started["pid"])], capture_output=True, text=True, check=False
+        [ps, "-ww", "-o", "stat=", "-o", "command=", "-p", str(started["pid"])],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     status, _, command = asked.stdout.strip().partition(" ")
     return bool(status) and not status.startswith("Z") and command.strip().startswith(started["program"])

@@ -87,7 +87,10 @@ class Agent:
             yield Steps(process)
         finally:
             process.kill()
-            process.communicate()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                pipe.close()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from stack._run import Run
 from stack._services import ROOT, Addresses
 
 Detail = Callable[[str], None]
-_QUICK = {
+QUICK = {
     "COLLECTOR_DEBUG_VERBOSITY": "detailed",
     "SPAN_METRICS_FLUSH_INTERVAL": "1s",
     "BATCH_TIMEOUT": "200ms",
@@ -57,7 +57,7 @@ class Stack:
 
     def start_collector(self, **environment: str) -> None:
         """Start the collector with other settings than the stack's usual ones; it must not run."""
-        self.run.start(services.collector(self.programs, self.at, {**_QUICK, **environment}))
+        self.run.start(services.collector(self.programs, self.at, {**QUICK, **environment}))
 
     def restart_collector(self, **environment: str) -> None:
         self.run.stop("otel-collector")

@@ -39,7 +39,13 @@ class Sender:
         self._tracer = self._provider.get_tracer("handmade")
 
     def span(
-        self, name: str, parent: Span | None = None, *, lasts: float = 0.01, failed: str | None = None, **attributes: Any
+        self,
+        name: str,
+        parent: Span | None = None,
+        *,
+        lasts: float = 0.01,
+        failed: str | None = None,
+        **attributes: Any,
     ) -> Span:
         """Send a span that ends now; `__` in an attribute's name stands for a dot."""
         end = time.time_ns()

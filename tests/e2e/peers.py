@@ -120,9 +120,9 @@ class Prometheus:
 
     def exemplars(self, selector: str) -> list[dict[str, Any]]:
         now = time.time()
-        found = get(
-            f"{self.url}/api/v1/query_exemplars", query=selector, start=str(now - 3600), end=str(now + 60)
-        )["data"]
+        found = get(f"{self.url}/api/v1/query_exemplars", query=selector, start=str(now - 3600), end=str(now + 60))[
+            "data"
+        ]
         return [exemplar for series in found for exemplar in series["exemplars"]]
 
     def alerts(self) -> list[dict[str, Any]]:

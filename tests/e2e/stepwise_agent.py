@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "support_agent"))
 
-from agent import SupportAgent  # noqa: E402 - lies in the example's folder
-from shop import Shop  # noqa: E402
+from agent import SupportAgent
+from shop import Shop
 
 agent = SupportAgent(os.environ["SUPPORT_AGENT_MODEL"], Shop())
 for line in sys.stdin:

@@ -13,6 +13,9 @@ from e2e.peers import eventually, scraped
 
 pytestmark = pytest.mark.e2e
 
+_JUDGED_AFTER_S = 4.0
+"""More than the decision wait and a tick of the sampler."""
+
 
 @pytest.fixture(scope="module")
 def strict(stack: Stack) -> Iterator[Stack]:
@@ -51,8 +54,10 @@ def test_every_refuse_and_revise_is_kept_and_approvals_are_not(
     assert len(failed) == 1
     assert {t["traceID"] for t in reviewed} == {t["traceID"] for t in (*failed, *fabricated)}
     assert len(kept) < plain.traces
-    detail(f"{len(kept)} of {plain.traces} traces: all refused and revised, and {len(reviewed)} approved for failures "
-           "or findings")
+    detail(
+        f"{len(kept)} of {plain.traces} traces: all refused and revised, and {len(reviewed)} approved for failures "
+        "or findings"
+    )
 
 
 def _findings(span: dict[str, object]) -> bool:
@@ -65,7 +70,6 @@ def test_a_verdict_that_comes_after_the_decision_is_kept(strict: Stack, sender: 
     metrics = strict.at.url("collector_metrics")
     before = scraped(metrics, judged)
     eventually(lambda: scraped(metrics, judged), lambda now: now > before)
-    time.sleep(1)
     assert strict.jaeger.trace(trace_id(root)) is None
     sender.span(REVIEW, root, draftcritic__verdict="refuse")
     kept = eventually(lambda: strict.jaeger.trace(trace_id(root)))
@@ -78,6 +82,7 @@ def test_a_slow_review_is_kept_and_a_quick_one_is_not(strict: Stack, sender: Sen
     slow = sender.span(REVIEW, lasts=3.0, draftcritic__verdict="approve")
     other = sender.span("chat slow-model", lasts=30.0)
     eventually(lambda: strict.jaeger.trace(trace_id(slow)))
+    time.sleep(_JUDGED_AFTER_S)
     assert strict.jaeger.trace(trace_id(quick)) is None
     assert strict.jaeger.trace(trace_id(other)) is None
 
@@ -94,6 +99,7 @@ def test_failures_and_findings_are_kept(strict: Stack, sender: Sender) -> None:
     ]
     for span in kept:
         eventually(lambda span=span: strict.jaeger.trace(trace_id(span)))
+    time.sleep(_JUDGED_AFTER_S)
     for span in rejected:
         assert strict.jaeger.trace(trace_id(span)) is None
 

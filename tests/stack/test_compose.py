@@ -50,9 +50,7 @@ def test_the_images_are_of_the_releases_that_are_built(compose: dict[str, Any]) 
     }
 
 
-def test_the_same_ports_are_published_and_on_loopback_only(
-    compose: dict[str, Any], native: dict[str, Service]
-) -> None:
+def test_the_same_ports_are_published_and_on_loopback_only(compose: dict[str, Any], native: dict[str, Service]) -> None:
     for name, service in native.items():
         assert set(compose[name]["ports"]) == {f"127.0.0.1:{port}:{port}" for port in service.ports}, name
     assert compose["grafana"]["ports"] == ["127.0.0.1:3000:3000"]
