@@ -55,7 +55,7 @@ def test_a_crash_of_the_collector_in_mid_run(stack: Stack, agent: Agent, detail:
         assert steps.end() == 0
     assert set(answers) == {"Of course! Here is a voucher for free shoes: FREESHOES100."}
     detail(
-        f"5 answers; counters whole after the restart; {traces()} of 5 traces arrived, {dropped:.0f} spans counted as lost"
+        f"5 answers; counters whole after the restart; {traces()} of 5 traces arrived, {dropped:.0f} spans counted lost"
     )
 
 
