@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
 from draftcritic.core.fabrication._lexer import Token
-from draftcritic.core.fabrication._values import NUMBER_WORDS
+from draftcritic.core.fabrication._values import spelled
 
 SHORTEST_ENDING = 4
 """Digits at the end of a longer number that people quote for all of it."""
@@ -15,9 +15,6 @@ SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
 _SIGNS = "$\u20ac\u00a3\u00a5\u20b9%~ "
-_WORDS_OF: dict[str, list[str]] = {}
-for _word, _value in NUMBER_WORDS.items():
-    _WORDS_OF.setdefault(str(_value), []).append(_word)
 
 
 def is_grounded(token: Token, grounding: Grounding) -> bool:
@@ -33,7 +30,7 @@ def _grounds_number(token: Token, grounding: Grounding) -> bool:
 
 
 def _grounds_value(value: str, token: Token, grounding: Grounding) -> bool:
-    if value in _WORDS_OF and any(grounding.reads(word) for word in _WORDS_OF[value]):
+    if len(value) <= 4 and any(grounding.reads(word) for word in spelled(value)):
         return True
     whole, _, decimals = value.partition(".")
     if token.kind == "price" and f"{whole}{decimals:0<2}".lstrip("0") in grounding.numbers and len(decimals) <= 2:

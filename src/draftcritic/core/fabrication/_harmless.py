@@ -6,6 +6,7 @@ import re
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import CUE_WINDOW, Token, is_list_mark
+from draftcritic.core.fabrication._names import is_known_name
 
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|for example|such as|example:|format|p\. ?ej\.|z\. ?B\.|ex\.)[\s\"'`(:,]*\Z", re.IGNORECASE
@@ -26,6 +27,9 @@ _CUE = re.compile(
 )
 _LONGEST_PRODUCT = 4
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
+_LONGEST_IN_NAME = 3
+_WORD_BEFORE = re.compile(r"([A-Z][A-Za-z]+) \Z")
+_RESOLUTIONS = frozenset({"480", "720", "1080", "1440", "2160"})
 _USUAL_TERMS = frozenset({"10", "12", "14", "15", "24", "30", "45", "48", "60", "72", "90"})
 _TERM_UNITS = frozenset(
     ("hour", "hours", "hr", "hrs", "business", "working", "day", "days", "minute", "minutes", "min", "mins", "seconds")
@@ -63,6 +67,7 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
         _stands_glued(token, text, grounding)
         or _is_hour_of_range(token, text)
         or _is_general(token, text)
+        or _is_part_of_name(token, text)
         or _is_day_of_month(token, grounding)
     )
 
@@ -112,7 +117,9 @@ def _is_hour_of_range(token: Token, text: str) -> bool:
 
 
 def _is_general(token: Token, text: str) -> bool:
-    """Whether the number is a usual term of service (`within 24 hours`) or belongs to a period (`21st century`)."""
+    """Whether the number is a usual term (`within 24 hours`), part of a period (`21st century`) or of a format (`1080p`)."""
+    if token.unit == "p" and token.text in _RESOLUTIONS:
+        return True
     if token.unit in _ORDINALS and text.startswith(" century", token.end + len(token.unit)):
         return True
     return (
@@ -120,6 +127,14 @@ def _is_general(token: Token, text: str) -> bool:
         and token.unit in _TERM_UNITS
         and _TERM.search(text[max(0, token.start - 32) : token.start]) is not None
     )
+
+
+def _is_part_of_name(token: Token, text: str) -> bool:
+    """Whether the number belongs to a name that everybody knows: Boeing 737, Windows 11, Psalm 23."""
+    if len(token.text) > _LONGEST_IN_NAME:
+        return False
+    before = _WORD_BEFORE.search(text[max(0, token.start - 24) : token.start])
+    return before is not None and is_known_name(before[1].lower())
 
 
 def _is_day_of_month(token: Token, grounding: Grounding) -> bool:

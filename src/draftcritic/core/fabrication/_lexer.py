@@ -53,7 +53,7 @@ _TRAILING = ".,;:!?*_~\u3002\uff0c\uff1b\uff09\u300d\u300f\u3011"
 _WORD = re.compile(r"\d[A-Za-z0-9_]*(?:[-.,:/'\u2019\u00a0\u202f#+][A-Za-z_]*\d[A-Za-z0-9_]*)*")
 _HEAD_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f]\d+)*")
-_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?!\d)")
+_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d)")
 _CURRENCY = "$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf\ufdfc\uff04\uffe0\uffe1\uffe5\uffe6"
 _CURRENCY_BEFORE = re.compile(
     rf"(?:(?:US|CA|AU|NZ|HK|C|A|S|R)?[{_CURRENCY}]|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|AUD|CAD|CHF|SEK|NOK|DKK|PLN|TRY|"
@@ -71,7 +71,7 @@ _PERCENT = re.compile(
     "procent\\b|\u043f\u0440\u043e\u0446\u0435\u043d\u0442)",
     re.IGNORECASE,
 )
-_SCALE = re.compile(r"[ \u00a0\u202f]?([^\W\d_]{1,9})(?![^\W\d_])|([\u5343\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5])")
+_SCALE = re.compile(r"([\u5343\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5])|[ \u00a0\u202f]?([^\W\d_]{1,9})(?![^\W\d_])")
 _UNIT = re.compile(r"(?:[ \u00a0\u202f-]?([^\W\d_]{1,12}|\u00b0\s?[CF]))")
 _ABOUT = re.compile(
     r"(?:\b(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|under|more than|less than|up to|at least|"

@@ -24,7 +24,9 @@ _REGULAR = re.compile(
     r"ical|tional|ional|ary|ories|ship|wards?|ology|graphy|ize|ise)\Z"
 )
 # A language whose headings and nouns we can tell from names.
-_ENGLISH = re.compile(r"\b(?:the|is|are|your|you|for|and|with|has|have|of|was|been)\b")
+_ENGLISH = re.compile(
+    r"\b(?:the|is|are|your|you|for|and|with|has|have|of|was|been|it|from|by|this|that|will|to)\b", re.IGNORECASE
+)
 _OTHER = re.compile(
     r"\b(?:der|die|das|und|ist|nicht|f\u00fcr|mit|ein|eine|Ihre?|het|een|niet|voor|och|inte|det|som|og|ikke)\b"
 )
@@ -48,8 +50,15 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
         yield Token("name", name.start(), name.end(), name[0], tuple(strange))
 
 
+def is_known_name(word: str) -> bool:
+    """Whether the word (in lower case) belongs to a name that everybody knows."""
+    return word in _words("known.txt")
+
+
 def _is_strange(word: str, grounding: Grounding) -> bool:
-    if len(word) < SHORTEST_PART or word in _known() or word.removesuffix("s") in _known() or _REGULAR.search(word):
+    if len(word) < SHORTEST_PART or _REGULAR.search(word):
+        return False
+    if any(word in words or word.removesuffix("s") in words for words in (_words("common.txt"), _words("known.txt"))):
         return False
     return not grounding.contains_word(word)
 
@@ -66,9 +75,6 @@ def _is_english(text: str) -> bool:
 
 
 @cache
-def _known() -> frozenset[str]:
-    words: set[str] = set()
-    for file in ("common.txt", "known.txt"):
-        lines = resources.files(__package__).joinpath("names", file).read_text(encoding="utf-8").splitlines()
-        words.update(word for line in lines for word in line.partition("#")[0].split())
-    return frozenset(words)
+def _words(file: str) -> frozenset[str]:
+    lines = resources.files(__package__).joinpath("names", file).read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines for word in line.partition("#")[0].split())

@@ -11,11 +11,13 @@ from draftcritic.core.fabrication._grounds import is_grounded
 from draftcritic.core.fabrication._harmless import has_cue, is_harmless, tells_nothing
 from draftcritic.core.fabrication._lexer import Token, tokens_of
 from draftcritic.core.fabrication._names import names_in
+from draftcritic.core.fabrication._relative import Relations
 from draftcritic.core.fabrication._rules import FabricationRules
 from draftcritic.core.fabrication._types import FabricationFinding, FabricationSeverity
 from draftcritic.core.fabrication._values import with_plain_digits
 
 MEASURES = frozenset({"number", "price", "percentage"})
+MOMENTS = frozenset({"date", "time"})
 PASSES = 3
 DERIVED = 40
 """Ungrounded numbers of one draft that a derivation is searched for."""
@@ -77,6 +79,9 @@ def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
     ]
     if any(token.kind in MEASURES for token in missing):
         missing = _underived(text, tokens, missing, grounding)
+    if any(token.kind in MOMENTS for token in missing):
+        relations = Relations(text, grounding)
+        missing = [token for token in missing if token.kind not in MOMENTS or not relations.explains(token)]
     yield from missing
     if grounding.has_data:
         yield from names_in(text, grounding)

@@ -127,3 +127,18 @@ def scaled(reading: str, power: int) -> str:
     whole, _, decimals = reading.partition(".")
     moved = decimals.ljust(power, "0")
     return _normal(whole + moved[:power], moved[power:])
+
+
+_WORDS_OF: dict[str, list[str]] = {}
+for _word, _number in NUMBER_WORDS.items():
+    _WORDS_OF.setdefault(str(_number), []).append(_word)
+
+
+def spelled(reading: str) -> list[str]:
+    """Return the words for a number, in all languages that are known; `25` is `twenty-five` and `twenty five`."""
+    if reading in _WORDS_OF:
+        return _WORDS_OF[reading]
+    if len(reading) != 2 or not reading.isdigit() or reading[0] == "1":
+        return []
+    tens, ones = _WORDS_OF[f"{reading[0]}0"][0], _WORDS_OF[reading[1]][0]
+    return [f"{tens}-{ones}", f"{tens} {ones}"]

@@ -1,0 +1,196 @@
+"""Dates and times that follow from others: tomorrow, next Monday, three days later, an hour after the start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import cached_property
+
+from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
+from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
+from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._values import NUMBER_WORDS
+
+RECENT = 6000
+"""Characters of the conversation, from its end, in which words such as `tomorrow` are looked for."""
+MOST_DAYS = 64
+"""Dates of the sources from which others are counted."""
+_MOST_DATES_WITHOUT_TODAY = 2
+
+_TODAY = re.compile(
+    r"\b(?:today|now|current|currently|timestamp|as of|hoy|aujourd'hui|heute|oggi|hoje|vandaag|idag|dzi\u015b|bug\u00fcn|"
+    r"\u0441\u0435\u0433\u043e\u0434\u043d\u044f)\b|\u4eca\u5929|\u4eca\u65e5|\uc624\ub298|"
+    "\u0627\u0644\u064a\u0648\u0645|\u0906\u091c|\u05d4\u05d9\u05d5\u05dd",
+    re.IGNORECASE,
+)
+_OFFSETS = {
+    0: "today tonight hoy aujourd'hui heute oggi hoje vandaag \u0441\u0435\u0433\u043e\u0434\u043d\u044f \u4eca\u5929 "
+    "\u4eca\u65e5 \uc624\ub298 \u0627\u0644\u064a\u0648\u0645 \u0906\u091c",
+    1: "tomorrow ma\u00f1ana demain morgen domani amanh\u00e3 jutro imorgon yar\u0131n \u0437\u0430\u0432\u0442\u0440\u0430 "
+    "\u660e\u5929 \u660e\u65e5 \ub0b4\uc77c \u063a\u062f\u0627 \u063a\u062f\u064b\u0627 \u0915\u0932",
+    2: "overmorgen \u00fcbermorgen \u043f\u043e\u0441\u043b\u0435\u0437\u0430\u0432\u0442\u0440\u0430 \u540e\u5929 "
+    "\u5f8c\u5929 \u660e\u5f8c\u65e5 \ubaa8\ub808",
+    -1: "yesterday ayer hier gestern ieri ontem gisteren wczoraj ig\u00e5r d\u00fcn \u0432\u0447\u0435\u0440\u0430 "
+    "\u6628\u5929 \u6628\u65e5 \uc5b4\uc81c \u0623\u0645\u0633 \u0915\u0932",
+}
+_PHRASES = {"day after tomorrow": 2, "pasado ma\u00f1ana": 2, "apr\u00e8s-demain": 2, "day before yesterday": -2}
+_WEEKDAYS = {
+    "en": "monday tuesday wednesday thursday friday saturday sunday",
+    "es": "lunes martes mi\u00e9rcoles jueves viernes s\u00e1bado domingo",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "it": "luned\u00ec marted\u00ec mercoled\u00ec gioved\u00ec venerd\u00ec sabato domenica",
+    "pt": "segunda-feira ter\u00e7a-feira quarta-feira quinta-feira sexta-feira s\u00e1bado domingo",
+    "nl": "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+    "zh": "\u5468\u4e00 \u5468\u4e8c \u5468\u4e09 \u5468\u56db \u5468\u4e94 \u5468\u516d \u5468\u65e5",
+    "ja": "\u6708\u66dc \u706b\u66dc \u6c34\u66dc \u6728\u66dc \u91d1\u66dc \u571f\u66dc \u65e5\u66dc",
+}
+_ALL_WEEKDAYS = [(name, at) for names in _WEEKDAYS.values() for at, name in enumerate(names.split())]
+_COUNT = (
+    r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|un[ae]?|dos|tres|deux|trois|eine?[mnr]?|zwei|drei)"
+)
+_SPAN = re.compile(
+    rf"\b(?:in |after |within |for |dans |en |dentro de |pour |f\u00fcr |por )?{_COUNT}[ -](day|week|month|year|night|"
+    r"d\u00eda|jour|tag|giorn|dia|semana|semaine|woche|noche|nuit|nacht)",
+    re.IGNORECASE,
+)
+_UNIT_DAYS = {"week": 7, "semana": 7, "semaine": 7, "woche": 7, "month": 30, "year": 365}
+_DURATION = re.compile(
+    rf"(?:\b{_COUNT}|\b(half)(?: an?)?)[ -]?(hours?|hrs?|minutes?|mins?|horas?|heures?|stunden?|minuten|minutos)\b",
+    re.IGNORECASE,
+)
+_ZONE = re.compile(
+    r"\s?\(?(?:[PMCE][SD]?T|UTC|GMT|CES?T|BST|IST|JST|KST|AES?T|(?:Eastern|Central|Mountain|Pacific) (?:Standard |"
+    r"Daylight )?Time|local time|your time|hora local|heure locale|Ortszeit)\b"
+)
+_OFFSET_STAMP = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)|\b(?:UTC|GMT)\b")
+_NEXT_DAY = re.compile(r":\d\d\s?\+1\b|next day|overnight", re.IGNORECASE)
+_ARRIVAL = re.compile(r"arriv|land|lleg|ankunft|check-?out|end", re.IGNORECASE)
+
+
+class Relations:
+    """What follows, for one draft, from the dates and times of its sources."""
+
+    def __init__(self, draft: str, grounding: Grounding) -> None:
+        self._draft = draft
+        self._grounding = grounding
+
+    def explains(self, token: Token) -> bool:
+        """Whether the date or time is told from others that a source has."""
+        if token.kind == "time":
+            return self._explains_clock(token.value, token)
+        return any(self._explains_day(day, token) for day in token.value)
+
+    def _explains_day(self, day: Day, token: Token) -> bool:
+        if not self._counted:
+            return self._is_next_day(day, token)
+        if day.year:
+            return as_date(day) in self._counted or self._is_next_day(day, token)
+        return any((found.month, found.day) == day[1:] for found in self._counted) or self._is_next_day(day, token)
+
+    @cached_property
+    def _said(self) -> str:
+        """What the user and the agent have said of late, in lower case."""
+        return f"{self._grounding.conversation[-RECENT:]}\n{self._draft[:RECENT]}".lower()
+
+    @cached_property
+    def _known(self) -> list[date]:
+        days = (as_date(day) for day in self._grounding.days if day.year)
+        return sorted({day for day in days if day is not None})[:MOST_DAYS]
+
+    @cached_property
+    def _todays(self) -> list[date]:
+        text = self._grounding.text
+        found: list[date] = []
+        for word in _TODAY.finditer(text):
+            window = text[max(0, word.start() - 40) : word.end() + 60]
+            for digit in re.finditer(r"(?<!\d)\d", window):
+                days = day_at(window, digit.start(), len(window))
+                found += [day for one in (days[0] if days else ()) if one.year and (day := as_date(one))]
+            if len(found) > 2:
+                break
+        if not found and len(self._known) <= _MOST_DATES_WITHOUT_TODAY:
+            return self._known
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _counted(self) -> frozenset[date]:
+        return frozenset(self._count())
+
+    def _count(self) -> Iterator[date]:
+        said = self._said
+        offsets = {offset for offset, words in _OFFSETS.items() for word in words.split() if _says(said, word)} | {
+            offset for phrase, offset in _PHRASES.items() if phrase in said
+        }
+        # The weekday that a draft puts beside its own date proves nothing.
+        asked = self._grounding.conversation[-RECENT:].lower()
+        weekdays = {at for name, at in _ALL_WEEKDAYS if _says(asked, name)}
+        for today in self._todays:
+            yield from (_moved(today, offset) for offset in offsets)
+            ahead = (_moved(today, offset) for offset in range(-7, 15))
+            yield from (day for day in ahead if day.weekday() in weekdays)
+        spans = {days for found in _SPAN.finditer(said) for days in _days_of(found)}
+        for known in {*self._todays, *self._known} if spans else ():
+            for days in spans:
+                yield _moved(known, days)
+                yield _moved(known, -days)
+
+    def _is_next_day(self, day: Day, token: Token) -> bool:
+        """Whether the draft tells an arrival on the day after, and a source says that it is on the day after."""
+        before = self._draft[max(0, token.start - 40) : token.start]
+        if not _ARRIVAL.search(before) or not _NEXT_DAY.search(self._grounding.text):
+            return False
+        real = as_date(day)
+        return real is not None and any(
+            _moved(known, 1) == real or (not day.year and _moved(known, 1).timetuple()[1:3] == day[1:])
+            for known in self._known
+        )
+
+    def _explains_clock(self, clock: Clock, token: Token) -> bool:
+        minutes = {clock.minutes % DAY_MINUTES}
+        if clock.either:
+            minutes.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+        clocks = self._grounding.clocks
+        for length in self._durations:
+            if any((at - length) % DAY_MINUTES in clocks or (at + length) % DAY_MINUTES in clocks for at in minutes):
+                return True
+        if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
+            return False
+        return any(at % 60 == known % 60 for at in minutes for known in clocks)
+
+    @cached_property
+    def _durations(self) -> frozenset[int]:
+        lengths: set[int] = set()
+        for found in _DURATION.finditer(self._said):
+            count = 0.5 if found[2] else _number(found[1])
+            lengths.add(int(count * (1 if found[3].startswith("min") else 60)))
+        return frozenset(length for length in lengths if 0 < length < DAY_MINUTES)
+
+
+def _days_of(span: re.Match[str]) -> Iterator[int]:
+    count, unit = _number(span[1]), span[2].lower()
+    yield count * _UNIT_DAYS.get(unit, 1)
+    if unit == "month":
+        yield from (count * 30 + extra for extra in (-2, -1, 1))
+    if unit == "year":
+        yield count * 365 + 1
+
+
+def _number(word: str) -> int:
+    if word.isdigit():
+        return int(word)
+    return NUMBER_WORDS.get(word.lower(), 1)
+
+
+def _says(text: str, word: str) -> bool:
+    if word not in text:
+        return False
+    return not word[0].isascii() or re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def _moved(day: date, days: int) -> date:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return day

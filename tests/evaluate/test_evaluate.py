@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from draftcritic.evaluate import main, wilson
+
+CALLS = [{"name": "get_order", "args": {}, "result": '{"order": "XK42PP", "total": 118.4}'}]
+
+
+def pair(fake, kind, **more):
+    clean = "Your order XK42PP costs $118.40."
+    token = {"id": "XK42PP", "price": "$118.40"}[kind]
+    return {
+        "id": f"pair-{fake}",
+        "clean_draft": clean,
+        "fabricated_draft": clean.replace(token, fake),
+        "fake_token": fake,
+        "token_type": kind,
+        "tool_calls_this_turn": CALLS,
+        "user_message": "",
+        "context": "",
+        **more,
+    }
+
+
+ROWS = [
+    pair("QQ17ZZ", "id"),
+    pair("$118.4", "price"),  # the same value: nothing is made up, so nothing is found
+    {"id": "honest", "draft": "Your order XK42PP is ready.", "tool_calls": CALLS, "source": "shop"},
+    {"id": "wrong", "draft": "It costs $77.", "tool_calls": CALLS, "source": "shop"},
+    {"id": "labelled", "draft": "It costs $78.", "made_up": ["$78"], "tool_calls": CALLS, "source": "shop"},
+]
+
+
+def write(path, rows):
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    return code, capsys.readouterr()
+
+
+def shares(output):
+    """Name of a row -> hits and cases; of the first table that has it."""
+    rows = [row for table in json.loads(output) for row in table["rows"]]
+    return {row["name"]: (row["hits"], row["cases"]) for row in reversed(rows)}
+
+
+@pytest.mark.parametrize("name", ["drafts.jsonl", "drafts.jsonl.gz"])
+def test_the_tables(tmp_path, capsys, name):
+    code, told = run(capsys, write(tmp_path / name, ROWS), "--json", "--table", "tokens")
+    assert code == 0
+    got = shares(told.out)
+    assert (got["id"], got["price"], got["labelled"]) == ((1, 1), (0, 1), (1, 1))
+    assert got["clean twins flagged"] == (0, 2)
+    assert got["honest drafts flagged"] == (1, 2)
+    assert got["confidence 0.90"] == (2, 3)
+    assert got["reference"] == (1, 1)
+
+
+def test_text_shows_intervals_and_the_worst_cases(tmp_path, capsys):
+    _, told = run(capsys, write(tmp_path / "drafts.jsonl", ROWS))
+    lines = told.out.splitlines()
+    assert any(line.split()[:4] == ["id", "1", "1", "100.0%"] and "20.7 - 100.0%" in line for line in lines)
+    assert any("missed price: pair-$118.4" in line for line in lines)
+    assert any("honest drafts flagged: wrong: price '$77'" in line for line in lines)
+
+
+def test_by_a_field(tmp_path, capsys):
+    _, told = run(capsys, write(tmp_path / "drafts.jsonl", ROWS[2:]), "--by", "source")
+    assert "shop: drafts without a made-up token" in told.out
+
+
+def test_a_doubtful_twin_is_not_counted(tmp_path, capsys):
+    file = write(tmp_path / "drafts.jsonl", [pair("QQ17ZZ", "id", strict_clean=False)])
+    _, told = run(capsys, file, "--json")
+    assert "clean twins flagged" not in shares(told.out)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("{", "line 1: is no JSON"), ("[]", "line 1: is no JSON object"), ("{}", "no row is labelled")]
+)
+def test_what_cannot_be_read_is_told(tmp_path, capsys, text, reason):
+    file = tmp_path / "drafts.jsonl"
+    file.write_text(text + "\n")
+    code, told = run(capsys, file)
+    assert code == 2
+    assert reason in told.err
+
+
+def test_a_missing_path_and_an_empty_folder_are_told(tmp_path, capsys):
+    assert "no such file" in run(capsys, tmp_path / "none.jsonl")[1].err
+    assert "holds no file" in run(capsys, tmp_path)[1].err
+
+
+def test_the_module_runs_as_a_command(tmp_path):
+    file = write(tmp_path / "drafts.jsonl", ROWS)
+    done = subprocess.run(
+        [sys.executable, "-m", "draftcritic.evaluate", str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert file.exists()
+    assert "made-up tokens found" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("hits", "total", "low", "high"),
+    [(0, 0, 0.0, 1.0), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (50, 100, 0.4038, 0.5962)],
+)
+def test_the_interval(hits, total, low, high):
+    assert wilson(hits, total) == pytest.approx((low, high), abs=1e-4)
+
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the labelled drafts are not here")
+def test_quality_on_real_drafts(capsys):
+    _, told = run(capsys, DATA, "--json", "--table", "tokens")
+    got = shares(told.out)
+    for name, least in (("all but names", 0.92), ("name", 0.6)):
+        assert got[name][0] / got[name][1] >= least, (name, got[name])
+    for name, most in (("clean twins flagged", 0.02), ("honest drafts flagged", 0.015)):
+        assert got[name][0] / got[name][1] <= most, (name, got[name])
