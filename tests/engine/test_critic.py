@@ -43,7 +43,7 @@ async def test_the_model_is_asked_with_the_draft_the_preferences_and_the_rules(r
     model = ScriptedCriticModel([APPROVE])
     policy = Policy(preferences=(CriticPreference(7, "Never promise a date"),), rules=("Check the order first",))
     await review(DRAFT, model, policy=policy)
-    system, user = model.prompts[0]
+    system, *_, user = model.prompts[0]
     assert (system.role, user.role) == ("system", "user")
     assert DRAFT.draft in user.text
     assert "- [7] Never promise a date" in user.text

@@ -35,7 +35,7 @@ async def test_a_hook_that_raises_is_logged_and_changes_nothing(review, caplog):
     model = ScriptedCriticModel([APPROVE])
     result, observer = await review(DRAFT, model, hooks=[BrokenHook(), listener])
     assert (result.verdict, result.failure, observer.drops) == ("approve", None, [])
-    assert len(model.prompts[0]) == 2
+    assert len(model.prompts[0]) == 12
     assert [heard[0] for heard in listener.heard] == ["start", "end"]
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
         f"the hook {__name__}.BrokenHook failed in on_llm_start with RuntimeError",
@@ -81,7 +81,7 @@ async def test_rules_come_from_the_source_by_the_labels_of_the_inference_paths(r
     model = ScriptedCriticModel([APPROVE])
     await review(turn, model, policy=policy)
     assert source.asked == [("a b c d e f g h i j", 5)]
-    user = model.prompts[0][1].text
+    user = model.prompts[0][-1].text
     assert [rule for rule in ("- first rule", "- second rule", "- rule 3", "- rule 5", "- rule 6") if rule in user] == [
         "- first rule",
         "- second rule",
@@ -108,5 +108,5 @@ async def test_a_failing_source_means_no_rules(review, found, caplog):
     policy = Policy(confidence_threshold=1.1, rules_source=Rules(found))
     result, observer = await review(CONFIDENT, model, policy=policy)
     assert (result.verdict, observer.drops) == ("approve", [])
-    assert "(none)" in model.prompts[0][1].text
+    assert "(none)" in model.prompts[0][-1].text
     assert [r for r in caplog.records if r.levelno >= logging.INFO] == []

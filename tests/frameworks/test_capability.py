@@ -81,7 +81,7 @@ async def test_the_handler_records_the_verdict_and_applies_nothing(turn, records
         "counts": {"refuse": 1},
     }
     assert records(turn)["critic"] is value
-    assert "- [9] No dates" in model.asked[0][1].content
+    assert "- [9] No dates" in model.asked[0][-1].content
     assert (turn.get("text") if isinstance(turn, dict) else "Monday.") == "Monday."
 
 
@@ -111,7 +111,7 @@ async def test_rules_template_threshold_and_model_config_are_used():
     value = await capability.contribute(None).post_model[0].handler(turn)
     assert value["confidence_before"] == pytest.approx(0.82)
     assert asked == ["my config"]
-    assert "- rule for a b c" in model.asked[0][1].content
+    assert "- rule for a b c" in model.asked[0][-1].content
     assert model.asked[0][0].content.startswith("Judge ")
 
 

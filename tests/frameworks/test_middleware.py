@@ -79,7 +79,7 @@ async def test_a_plain_text_answer_of_a_plain_object():
         critic_model="claude-haiku-4-5",
     )
     assert event.reflection_latency_ms > 0
-    assert [message.type for message in model.seen[0]] == ["system", "human"]
+    assert [message.type for message in model.seen[0]] == ["system", *["human", "ai"] * 5, "human"]
 
 
 async def test_usage_may_be_an_object():

@@ -32,7 +32,7 @@ async def test_it_unpacks_like_the_parser():
     result, model = await reflect('{"verdict": "revise", "revised_draft": "Soon.", "matched_preferences": ["No"]}')
     verdict, text, matched = result
     assert (verdict, text, matched, result.failure) == ("revise", "Soon.", ["No"], None)
-    user = model.asked[0][1].content
+    user = model.asked[0][-1].content
     assert user.index("- [8] No {dates}") < user.index("- [2] Be kind")
     assert "On {Monday}." in user
     assert "- Ask first" in user

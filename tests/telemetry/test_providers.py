@@ -76,7 +76,9 @@ def test_with_given_providers_nothing_goes_to_the_global_ones() -> None:
         own.recorder.queue_depth(1)
         assert own.span and own.log and own.counted("draftcritic.reviews")
         assert not world.spans and not world.logs
-        assert not any(point.value for name in world.metrics() for point in world.points(name).values())
+        counted = {name: list(world.points(name).values()) for name in world.metrics()}
+        assert [point.value for point in counted.pop("draftcritic.policy.loaded")] == [1]
+        assert not any(point.value for points in counted.values() for point in points)
         """
     )
 
@@ -209,6 +211,7 @@ def test_it_is_the_observer_that_the_engine_wants() -> None:
         "begin",
         "capture",
         "circuit",
+        "displaced",
         "dropped",
         "nested",
         "policy_loaded",
