@@ -9,8 +9,9 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
-from draftcritic.engine import BackgroundRunner, Critic, CriticModel, TimedCaller, load_hooks
+from draftcritic.engine import BackgroundRunner, CriticModel, TimedCaller
 from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, extract
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ class Runtime:
     def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
         self.settings = settings
         self.observer = observer
-        self._critic = Critic(settings.policy(), settings.mode, observer, hooks=(*settings.hooks, *load_hooks()))
+        self._rules = Rules(settings, observer)
         self._runner = BackgroundRunner(
             workers=settings.workers,
             capacity=settings.queue_size,
+            capacity_bytes=settings.queue_bytes,
             shutdown_timeout=settings.shutdown_timeout,
             on_drop=observer.dropped,
             on_depth=observer.queue_depth,
@@ -93,20 +95,20 @@ class Runtime:
 
     def _submit(self, drafts: Sequence[Caught]) -> Iterable[str | None]:
         for caught in drafts:
-            job = partial(caught.context.run, self._review, caught)
-            if not self._runner.submit(job):
-                turn = Turn(draft="", run_id=caught.run_id, streamed=caught.streamed, exposed=caught.exposed)
-                self._critic.decline(turn, GateReason.QUEUE_FULL, caught.origin)
+            job = partial(caught.context.run, self._review, caught, self._runner.keeps)
+            if not self._runner.submit(job, size=caught.size, lost=self.observer.displaced):
+                self.observer.displaced()
         return ()
 
-    def _review(self, caught: Caught) -> Review:
-        turn = self._turn(caught)
+    def _review(self, caught: Caught, wanted: Callable[[], bool] | None = None) -> Review:
+        critic, turn = self._rules.critic(), self._turn(caught)
         if not caught.complete:
-            return self._critic.decline(turn, GateReason.ABANDONED, caught.origin)
-        return self._critic.review(turn, self._model(caught), caught.origin)
+            return critic.decline(turn, GateReason.ABANDONED, caught.origin, wanted=wanted)
+        return critic.review(turn, self._model(caught), caught.origin, wanted=wanted)
 
     async def _areview(self, caught: Caught) -> Review:
-        return await self._critic.areview(self._turn(caught), self._model(caught), caught.origin)
+        critic = await self._rules.acritic()
+        return await critic.areview(self._turn(caught), self._model(caught), caught.origin)
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
         return [review.replacement for review in reviews] if self._enforces else ()
@@ -144,8 +146,9 @@ class Runtime:
         """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
         _logger.warning("a draft could not be reviewed", exc_info=error)
         self.observer.dropped("error")
-        if self._enforces and self.settings.on_failure is OnFailure.REFUSE:
-            return repeat(self.settings.default_refusal)
+        rules = self._rules.settings
+        if self._enforces and rules.on_failure is OnFailure.REFUSE:
+            return repeat(rules.default_refusal)
         return ()
 
 

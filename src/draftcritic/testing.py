@@ -31,6 +31,7 @@ class RecordingObserver:
         moments: the call moments in their order: `("start", model)` and `("end", model)`.
         drops: the reasons of lost drafts.
         nested_calls: how many calls of the critic's own were left alone.
+        displaced_drafts: how many drafts a full queue left no place for.
         depth: the present depth of the background queue.
         circuits: each change of a circuit: the SKU and the new state.
         policy_loads: how each reading of a changed policy file went.
@@ -42,6 +43,7 @@ class RecordingObserver:
         self.moments: list[tuple[str, str]] = []
         self.drops: list[str] = []
         self.nested_calls = 0
+        self.displaced_drafts = 0
         self.depth = 0
         self.circuits: list[tuple[str, CircuitState]] = []
         self.policy_loads: list[bool] = []
@@ -68,6 +70,11 @@ class RecordingObserver:
         """Count a call of the critic's own."""
         with self._lock:
             self.nested_calls += 1
+
+    def displaced(self) -> None:
+        """Count a draft without a place in the queue."""
+        with self._lock:
+            self.displaced_drafts += 1
 
     def queue_depth(self, change: int) -> None:
         """Follow the depth of the queue."""

@@ -23,6 +23,7 @@ from draftcritic.engine._reflection import prompt_messages
 from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._timed import TimedCaller, within
+from draftcritic.engine._watched import WatchedFile
 
 __all__ = [
     "HOOK_GROUP",
@@ -43,6 +44,7 @@ __all__ = [
     "ReviewRecord",
     "Sharing",
     "TimedCaller",
+    "WatchedFile",
     "activation",
     "classify",
     "current_activation",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import atexit
 import logging
 import math
-import os
 import sys
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from draftcritic.engine._failures import qualified_name
+from draftcritic.engine._fork import after_fork
 
 Job = Callable[[], object]
 
@@ -27,16 +27,31 @@ _MULTIPROCESSING_PRIORITY = 100
 _logger = logging.getLogger(__name__)
 
 
-class BackgroundRunner:
-    """Runs jobs in the order they came, in daemon threads that start with the first one.
+@dataclass(eq=False)
+class _Waiting:
+    """A job in the queue, or the one that a thread runs."""
 
-    A full queue drops, and nothing here ever blocks, except `flush` and `close`, which do so within a limit. A forked
-    child starts with an empty queue of its own; what the parent had queued stays the parent's. At the end of the
-    process, the jobs that are left get `shutdown_timeout` seconds.
+    number: int
+    job: Job
+    size: int = 0
+    lost: Callable[[], object] | None = None
+    counted: bool = False
+    """It is lost, or will be recorded: either is settled once."""
+
+
+class BackgroundRunner:
+    """Runs jobs in daemon threads that start with the first one.
+
+    The threads that submit are served in turn, and each one's jobs in their order, so that none waits for what a busy
+    one has piled up. A full queue drops the newest job of the thread that has most waiting: that is the new job itself
+    unless its thread has at least two fewer. Nothing here ever blocks, except `flush` and `close`, which do so within
+    a limit. A forked child starts with an empty queue of its own; what the parent had queued stays the parent's. At the
+    end of the process, the jobs that are left get `shutdown_timeout` seconds.
 
     Args:
         workers: threads at most.
         capacity: jobs that may wait at most.
+        capacity_bytes: memory that waiting jobs may hold, as far as they say their size. A single job may hold any.
         shutdown_timeout: seconds that `close` waits for jobs.
         on_drop: told the reason of each lost job: `queue_full`, `shutdown`, or `error` when it raised.
         on_depth: told by how much the number of waiting jobs has changed.
@@ -47,67 +62,126 @@ class BackgroundRunner:
         *,
         workers: int = 2,
         capacity: int = 1024,
+        capacity_bytes: int = 64 * 2**20,
         shutdown_timeout: float = 5.0,
         on_drop: Callable[[str], None] | None = None,
         on_depth: Callable[[int], None] | None = None,
     ) -> None:
         self._max_workers = workers
         self._capacity = capacity
+        self._capacity_bytes = capacity_bytes
         self._shutdown_timeout = shutdown_timeout
         self._on_drop = on_drop
         self._on_depth = on_depth
         self._closed = False
         self._inherited_depth = 0
+        self._depth = 0
         self._start_afresh()
-        if hasattr(os, "register_at_fork"):
-            reference = weakref.ref(self)
+        after_fork(self._in_child)
 
-            def in_child() -> None:
-                runner = reference()
-                if runner is not None:
-                    runner._inherited_depth += len(runner._queue)
-                    runner._start_afresh()
-
-            os.register_at_fork(after_in_child=in_child)
+    def _in_child(self) -> None:
+        self._inherited_depth += self._depth
+        self._start_afresh()
 
     def _start_afresh(self) -> None:
         # Reentrant: a signal handler of the application may submit while this thread does.
         self._lock = threading.RLock()
         self._work = threading.Condition(self._lock)
         self._ended = threading.Condition(self._lock)
-        self._queue: deque[tuple[int, Job]] = deque()
-        self._running: dict[int, int] = {}
+        self._lanes: dict[int, deque[_Waiting]] = {}
+        self._depth = 0
+        self._held = 0
+        self._running: dict[int, _Waiting] = {}
         self._threads = 0
         self._idle = 0
         self._submitted = 0
         self._armed = False
 
-    def submit(self, job: Job) -> bool:
-        """Queue a job, and say whether it was taken. Never blocks and never raises."""
+    def submit(
+        self, job: Job, *, size: Callable[[], int] | None = None, lost: Callable[[], object] | None = None
+    ) -> bool:
+        """Queue a job, and say whether it was taken. Never blocks and never raises.
+
+        Args:
+            job: what to run.
+            size: returns how many bytes the job holds while it waits; asked only when others wait already.
+            lost: called in place of the job, in any thread, when it was taken and then dropped from a full queue.
+        """
+        waiting = _Waiting(0, job, size() if size is not None and self._depth else 0, lost)
         with self._lock:
-            refused = self._refusal()
+            displaced, refused = self._room_for(waiting)
             if refused is None:
                 self._submitted += 1
-                self._queue.append((self._submitted, job))
+                waiting.number = self._submitted
+                self._put(waiting)
                 self._work.notify()
             inherited, self._inherited_depth = self._inherited_depth, 0
         if refused is not None:
             self._tell(self._on_drop, refused)
             return False
-        self._tell(self._on_depth, 1 - inherited)
+        if displaced is not None:
+            self._tell(self._on_drop, QUEUE_FULL)
+            self._tell(displaced.lost)
+        self._tell(self._on_depth, 1 - inherited - (displaced is not None))
         return True
 
-    def _refusal(self) -> str | None:
-        """Make ready for one more job, or say why it cannot be taken. Call with the lock held."""
+    def keeps(self) -> bool:
+        """Whether the job that this thread runs still counts: False when it was counted already, as lost by `close`.
+
+        True is said once, and after it the job is not counted as lost any more.
+        """
+        with self._lock:
+            running = self._running.get(threading.get_ident())
+            if running is None or running.counted:
+                return False
+            running.counted = True
+            return True
+
+    def _room_for(self, new: _Waiting) -> tuple[_Waiting | None, str | None]:
+        """Make ready for one more job: return the one that was dropped for it, and why it cannot be taken."""
         if self._closed:
-            return SHUTDOWN
-        if len(self._queue) >= self._capacity:
-            return QUEUE_FULL
+            return None, SHUTDOWN
+        displaced = None
+        if self._is_full(1, new.size):
+            displaced = self._displaced_for(new)
+            if displaced is None:
+                return None, QUEUE_FULL
         if not self._armed:
             self._arm()
-        if self._idle <= len(self._queue) and self._threads < self._max_workers:
+        if self._idle <= self._depth and self._threads < self._max_workers:
             self._start_thread()
-        return None if self._threads else ERROR
+        return displaced, None if self._threads else ERROR
+
+    def _is_full(self, more: int, size: int) -> bool:
+        depth = self._depth + more
+        return depth > self._capacity or (depth > 1 and self._held + size > self._capacity_bytes)
+
+    def _displaced_for(self, new: _Waiting) -> _Waiting | None:
+        own = len(self._lanes.get(threading.get_ident(), ()))
+        busiest = max(self._lanes.values(), key=len, default=None)
+        if busiest is None or len(busiest) < own + 2 or self._is_full(0, new.size - busiest[-1].size):
+            return None
+        displaced = busiest.pop()
+        self._depth -= 1
+        self._held -= displaced.size
+        self._ended.notify_all()
+        return displaced
+
+    def _put(self, waiting: _Waiting) -> None:
+        self._lanes.setdefault(threading.get_ident(), deque()).append(waiting)
+        self._depth += 1
+        self._held += waiting.size
+
+    def _take(self) -> _Waiting:
+        """Take the oldest job of the thread whose turn it is, which then stands last."""
+        thread = next(iter(self._lanes))
+        lane = self._lanes.pop(thread)
+        waiting = lane.popleft()
+        if lane:
+            self._lanes[thread] = lane
+        self._depth -= 1
+        self._held -= waiting.size
+        return waiting
 
     def _arm(self) -> None:
         """Have `close` run when this process ends, before what was registered earlier, such as exporters."""
@@ -137,16 +211,16 @@ class BackgroundRunner:
                     if lock is not self._lock:
                         return  # the job forked, and this is the child
                     self._idle += 1
-                    while not self._queue and not self._closed:
+                    while not self._depth and not self._closed:
                         self._work.wait()
                     self._idle -= 1
-                    if not self._queue:
+                    if not self._depth:
                         return
-                    number, job = self._queue.popleft()
-                    self._running[threading.get_ident()] = number
+                    waiting = self._take()
+                    self._running[threading.get_ident()] = waiting
                 self._tell(self._on_depth, -1)
-                self._run(job)
-                del job
+                self._run(waiting.job)
+                del waiting
         finally:
             if lock is self._lock:
                 self._thread_ended()
@@ -154,7 +228,7 @@ class BackgroundRunner:
     def _thread_ended(self) -> None:
         with self._lock:
             self._threads -= 1
-            if self._queue and not self._threads:
+            if self._depth and not self._threads:
                 self._start_thread()
 
     def _run(self, job: Job) -> None:
@@ -163,7 +237,8 @@ class BackgroundRunner:
         except BaseException as error:
             _logger.warning("a background job failed with %s", qualified_name(type(error)))
             _logger.debug("the job's traceback", exc_info=True)
-            self._tell(self._on_drop, ERROR)
+            if self.keeps():
+                self._tell(self._on_drop, ERROR)
             if not isinstance(error, Exception):
                 raise
         finally:
@@ -184,8 +259,8 @@ class BackgroundRunner:
             return True
 
     def _oldest(self) -> float:
-        waiting = self._queue[0][0] if self._queue else math.inf
-        return min(waiting, min(self._running.values(), default=math.inf))
+        waiting = min((lane[0].number for lane in self._lanes.values()), default=math.inf)
+        return min(waiting, min((running.number for running in self._running.values()), default=math.inf))
 
     def close(self, timeout: float | None = None) -> bool:
         """Take no more jobs, let those that are left end within the limit, and drop the rest.
@@ -205,21 +280,25 @@ class BackgroundRunner:
             return self.flush(0)
         done = self.flush(self._shutdown_timeout if timeout is None else timeout)
         with self._lock:
-            waiting, lost = len(self._queue), len(self._queue) + len(self._running)
-            self._queue.clear()
+            waiting = self._depth
+            uncounted = [running for running in self._running.values() if not running.counted]
+            for running in uncounted:
+                running.counted = True
+            self._lanes.clear()
+            self._depth = self._held = 0
             self._ended.notify_all()
         atexit.unregister(self.close)
         if waiting:
             self._tell(self._on_depth, -waiting)
-        for _ in range(lost):
+        for _ in range(waiting + len(uncounted)):
             self._tell(self._on_drop, SHUTDOWN)
         return done
 
     @staticmethod
-    def _tell(listener: Callable[..., None] | None, value: object) -> None:
+    def _tell(listener: Callable[..., object] | None, *values: object) -> None:
         if listener is None:
             return
         try:
-            listener(value)
+            listener(*values)
         except Exception:
             _logger.debug("a listener of the background runner failed", exc_info=True)

@@ -38,6 +38,7 @@ from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import reviewing
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._limits import NoLimits
+from draftcritic.engine._observers import NullRecord
 from draftcritic.engine._ports import ReviewLimits, ReviewObserver
 from draftcritic.engine._progress import Progress
 from draftcritic.engine._reflection import failed

@@ -47,6 +47,9 @@ class NullObserver:
     def nested(self) -> None:
         """Do nothing."""
 
+    def displaced(self) -> None:
+        """Do nothing."""
+
     def queue_depth(self, change: int) -> None:
         """Do nothing."""
 

@@ -6,6 +6,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 EMPTY: Mapping[str, Any] = {}
@@ -70,3 +71,10 @@ class Caught:
     streamed: bool = False
     exposed: bool = False
     complete: bool = True
+
+    def size(self) -> int:
+        """Return how many bytes the texts hold, roughly; what is no plain text counts nothing."""
+        prompt = self.prompt
+        messages = prompt if isinstance(prompt, (list, tuple)) else (prompt,)
+        texts = (getattr(each, "content", each) for each in (*messages, *self.answers))
+        return sum(getsizeof(text) for text in texts if type(text) is str)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from draftcritic.core import FabricationMode, Mode, OnFailure, Policy, Streams
+from draftcritic.core import CircuitRules, FabricationMode, LimitRules, Mode, OnFailure, Policy, Streams
 from draftcritic.settings import _types as types
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import code_only, setting
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _LIST = "a list, or a text with commas"
+_BUDGET = "a number above 0, or a table of SKUs to numbers, `*` for any other; JSON in the environment"
 
 
 class Settings(BaseSettings):
@@ -91,6 +92,14 @@ class Settings(BaseSettings):
     )
     identifier_keys: types.Words = setting(
         "Keys of identifiers that the fabrication check knows beside its own.", _LIST, default=()
+    )
+    identifier_patterns: types.IdentifierPatterns = setting(
+        "Regular expressions of identifiers that the fabrication check knows beside its own.",
+        "a list of regular expressions that match in linear time, or a text with commas outside of brackets",
+        default=(),
+    )
+    never_flag: types.Words = setting(
+        "Words and tokens that no fabrication finding is about, such as names of products.", _LIST, default=()
     )
     fail_closed_tags: types.Words = setting(
         "Sensitive tags whose drafts are refused when the critic fails, whatever `on_failure` says.",
@@ -157,6 +166,79 @@ class Settings(BaseSettings):
     shutdown_timeout: types.Seconds = setting(
         "Seconds the process waits at its exit for reviews under way.", "a number from 0 to 3600", default=5.0
     )
+    queue_bytes: types.QueueBytes = setting(
+        "Memory that drafts waiting for their background review may hold; one more is dropped and counted.",
+        "bytes: a whole number from 65536",
+        default=64 * 2**20,
+    )
+    sample_rate: types.Share = setting(
+        "The share of traces whose drafts are reflected on when the gate fires; the gate sees every draft.",
+        "a number from 0 to 1",
+        default=LimitRules.sample_rate,
+    )
+    sample_exempt: types.Floors = setting(
+        "Signals that keep a draft from being sampled out.",
+        f"{_LIST}, of {', '.join(types.HARD_FLOORS)}",
+        default=(),
+    )
+    reviews_per_minute: types.Count | None = setting(
+        "Model calls of the critic within any minute.", "a whole number from 1 to 1000000"
+    )
+    tokens_per_hour: types.Budget = setting(
+        "Tokens of the critic's calls within any hour, for each SKU.", _BUDGET, default={}
+    )
+    usd_per_hour: types.Budget = setting(
+        "US dollars of the critic's calls within any hour, for each SKU.", _BUDGET, default={}
+    )
+    max_concurrency: types.Count | None = setting(
+        "Model calls of the critic at once.", "a whole number from 1 to 1000000"
+    )
+    circuit_failure_rate: types.Share = setting(
+        "The circuit opens at this share of failed or slow calls of the critic's model; 0 keeps it closed.",
+        "a number from 0 to 1",
+        default=CircuitRules.failure_rate,
+    )
+    circuit_latency: types.Timeout | None = setting(
+        "Seconds from which a call counts as slow.", "a number above 0, below `timeout`"
+    )
+    circuit_window: types.Timeout = setting(
+        "Seconds that the circuit looks back.", "a number above 0, at most 3600", default=CircuitRules.window
+    )
+    circuit_min_calls: types.Count = setting(
+        "Fewer calls than this open no circuit.",
+        "a whole number from 1 to 1000000; no more than `reviews_per_minute` lets happen in `circuit_window`",
+        default=CircuitRules.min_calls,
+    )
+    circuit_cooldown: types.Seconds = setting(
+        "Seconds that an open circuit waits before it lets calls through as probes.",
+        "a number from 0 to 3600",
+        default=CircuitRules.cooldown,
+    )
+    circuit_probes: types.Workers = setting(
+        "Probes; as many good ones close the circuit, a bad one opens it again.",
+        "a whole number from 1 to 64",
+        default=CircuitRules.probes,
+    )
+    on_limit: types.OnLimitWord = setting(
+        "What mode = enforce does with a draft that a limit keeps from its reflection.",
+        "pass, refuse",
+        default=Policy.on_limit,
+    )
+    share_window: types.Seconds = setting(
+        "Seconds for which a reflection also answers for identical drafts; 0 gives each draft its own.",
+        "a number from 0 to 3600",
+        default=5.0,
+    )
+    prompt_budget: types.PromptBudget = setting(
+        "Characters of draft, preferences and rules that the critic is shown; a mark says where some are left out.",
+        "a whole number from 1000 to 10000000",
+        default=Policy.prompt_budget,
+    )
+    reload_interval: types.Seconds = setting(
+        "Seconds between two looks at whether the file of `config` has changed; 0 never looks.",
+        "a number from 0 to 3600",
+        default=5.0,
+    )
     retriever_activation: bool = setting(
         "Take scored documents of a retriever as the activation log.", "true, false", default=False
     )
@@ -172,6 +254,7 @@ class Settings(BaseSettings):
     )
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _sources: tuple[Mapping[str, str], dict[str, Any]] = PrivateAttr(default=({}, {}))
 
     def __init__(self, **code: Any) -> None:
         now = reading.get(None) or _reading(os.environ)
@@ -188,6 +271,7 @@ class Settings(BaseSettings):
             now.left_out = invalid
             self._fill(now, known)
         self._origins = now.origins
+        self._sources = ({name: text for name, text in now.environ.items() if name.startswith(ENV_PREFIX)}, code)
         if not any(problem.setting == "config" for problem in problems):
             problems += impossible(self, invalid)
         if problems:
@@ -233,6 +317,15 @@ class Settings(BaseSettings):
         """Return the sources, the strongest first."""
         return init_settings, EnvironSource(settings_cls), FileSource(settings_cls)
 
+    def reread(self) -> Self:
+        """Return what the same code and environment say together with the file as it is now.
+
+        Raises:
+            SettingsError: see the class.
+        """
+        environ, code = self._sources
+        return type(self).load(environ, **code)
+
     def origin(self, name: str) -> str:
         """Where the value of a setting came from.
 
@@ -257,6 +350,12 @@ class Settings(BaseSettings):
         from draftcritic.settings._policy import policy_of
 
         return policy_of(self)
+
+    def limits(self) -> LimitRules:
+        """Return what keeps drafts from the reflection."""
+        from draftcritic.settings._policy import limits_of
+
+        return limits_of(self)
 
 
 def _reading(environ: Mapping[str, str]) -> Reading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core import CriticPreference, Policy
+from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Policy
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import allowed
 
@@ -37,6 +37,8 @@ def policy_of(settings: Settings) -> Policy:
         fabrication_mode=settings.fabrication,
         fabrication_refuse_threshold=settings.fabrication_refuse_threshold,
         identifier_keys=settings.identifier_keys,
+        identifier_patterns=settings.identifier_patterns,
+        never_flag=settings.never_flag,
         rules=settings.rules,
         rules_source=rules_source,
         prompt_template=settings.prompt_template,
@@ -46,6 +48,28 @@ def policy_of(settings: Settings) -> Policy:
         default_revision=settings.default_revision,
         default_refusal=settings.default_refusal,
         refusal_texts=settings.refusal_texts,
+        on_limit=settings.on_limit,
+        prompt_budget=settings.prompt_budget,
+    )
+
+
+def limits_of(settings: Settings) -> LimitRules:
+    """Return the limits that `settings` describe."""
+    return LimitRules(
+        sample_rate=settings.sample_rate,
+        sample_exempt=frozenset(settings.sample_exempt),
+        reviews_per_minute=settings.reviews_per_minute,
+        tokens_per_hour=settings.tokens_per_hour,
+        usd_per_hour=settings.usd_per_hour,
+        max_concurrency=settings.max_concurrency,
+        circuit=CircuitRules(
+            failure_rate=settings.circuit_failure_rate or None,
+            latency=settings.circuit_latency,
+            window=settings.circuit_window,
+            min_calls=settings.circuit_min_calls,
+            cooldown=settings.circuit_cooldown,
+            probes=settings.circuit_probes,
+        ),
     )
 
 

@@ -73,6 +73,26 @@ def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem
                 "add it to `sensitive_tags` or to a preference, or drop it here"
             )
             yield _combination(settings, "fail_closed_tags", reason)
+    yield from _impossible_limits(settings, set(invalid))
+
+
+def _impossible_limits(settings: Settings, invalid: set[str]) -> Iterator[Problem]:
+    """Yield what a circuit can never meet."""
+    latency = settings.circuit_latency
+    if not {"circuit_latency", "timeout"} & invalid and latency is not None and latency >= settings.timeout:
+        reason = f"is never met: after `timeout` = {settings.timeout} a call has failed; set it lower, or drop it"
+        yield _combination(settings, "circuit_latency", reason)
+    taking_part = {"circuit_min_calls", "circuit_window", "circuit_failure_rate", "reviews_per_minute"}
+    rate = settings.reviews_per_minute
+    if taking_part & invalid or rate is None or not settings.circuit_failure_rate:
+        return
+    most = rate * max(1.0, settings.circuit_window / 60)
+    if settings.circuit_min_calls > most and settings.origin("circuit_min_calls") != DEFAULT_ORIGIN:
+        reason = (
+            f"is never met: `reviews_per_minute` = {rate} lets at most {most:g} calls happen in `circuit_window`; "
+            "lower it, or widen the window"
+        )
+        yield _combination(settings, "circuit_min_calls", reason)
 
 
 def _combination(settings: Settings, name: str, reason: str) -> Problem:

@@ -11,11 +11,20 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from draftcritic.core import FabricationMode, Mode, OnFailure, Streams
+from draftcritic.core import ANY_SKU, FabricationMode, GateReason, Mode, OnFailure, OnLimit, Streams, normalise_sku
 
 LONGEST_WAIT = 3600.0
 """Seconds. A review that waits longer is stuck, and much larger numbers overflow the clock of some systems."""
 PREFERENCE_PRIORITY = 5
+HARD_FLOORS = (
+    GateReason.SENSITIVE_TAG,
+    GateReason.FABRICATION,
+    GateReason.TOOL_ACTION,
+    GateReason.INTENT_ACTION,
+    GateReason.INTENT_AMBIGUOUS,
+    GateReason.CLAIMS,
+)
+"""The signals that make the selective gate fire whatever else holds."""
 _IMPORT_STRING = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _MODEL_NAME = re.compile(r"[^\s:]+:\S+")
 _JSON_TEXTS = re.compile(r'\s*\[\s*["\]]')
@@ -52,6 +61,25 @@ def _number(value: Any) -> Any:
     if isinstance(value, bool):
         _refuse("is a yes or no, not a number")
     return value.strip() if isinstance(value, str) else value
+
+
+def _budget(value: Any) -> Any:
+    """One number is a budget for each SKU; a text is a number or a JSON table."""
+    if isinstance(value, str):
+        value = _json(value) if value.lstrip().startswith("{") else value.strip()
+    return value if isinstance(value, Mapping) else {ANY_SKU: _number(value)}
+
+
+def _budget_key(key: str) -> str:
+    if key != ANY_SKU and normalise_sku(key) != key:
+        raise ValueError(f"is no SKU; write {normalise_sku(key)}, or {ANY_SKU} for every other model")
+    return key
+
+
+def _floor(value: Any) -> Any:
+    if str(value).strip().lower() not in {floor.value for floor in HARD_FLOORS}:
+        _refuse("is none of the words")
+    return GateReason(str(value).strip().lower())
 
 
 def _comma_separated(value: Any) -> Any:
@@ -101,6 +129,13 @@ def _pattern(text: str) -> str:
         re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"is no regular expression: {error}") from None
+    return text
+
+
+def _identifier_pattern(text: str) -> str:
+    from draftcritic.core.fabrication import check_pattern
+
+    check_pattern(text)
     return text
 
 
@@ -174,15 +209,30 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 ModeWord = Annotated[Mode, BeforeValidator(_word(Mode))]
 FabricationWord = Annotated[FabricationMode, BeforeValidator(_word(FabricationMode))]
 StreamsWord = Annotated[Streams, BeforeValidator(_word(Streams))]
+OnLimitWord = Annotated[OnLimit, BeforeValidator(_word(OnLimit))]
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_number), Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)]
 Timeout = Annotated[float, BeforeValidator(_number), Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(_number), Field(ge=1, le=1_000_000)]
+QueueBytes = Annotated[int, BeforeValidator(_number), Field(ge=65_536, le=2**40)]
+PromptBudget = Annotated[int, BeforeValidator(_number), Field(ge=1000, le=10_000_000)]
+Budget = Annotated[
+    dict[
+        Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_budget_key)],
+        Annotated[float, BeforeValidator(_number), Field(gt=0, le=1e15, allow_inf_nan=False)],
+    ],
+    BeforeValidator(_budget),
+]
 QueueSize = Annotated[int, BeforeValidator(_number), Field(ge=1, le=1_000_000)]
 Workers = Annotated[int, BeforeValidator(_number), Field(ge=1, le=64)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_comma_separated)]
+Floors = Annotated[tuple[Annotated[GateReason, BeforeValidator(_floor)], ...], BeforeValidator(_comma_separated)]
 Sentences = Annotated[tuple[Text, ...], BeforeValidator(_lines)]
 Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], BeforeValidator(_patterns)]
+IdentifierPatterns = Annotated[
+    tuple[Annotated[Text, AfterValidator(_identifier_pattern)], ...], BeforeValidator(_patterns)
+]
 Template = Annotated[Text, AfterValidator(_template)]
 ModelChoice = Annotated[Any, AfterValidator(_model)]
 ModelKwargs = Annotated[dict[str, Any], BeforeValidator(_json_text), AfterValidator(_model_kwargs)]
