@@ -54,7 +54,7 @@ def show(console: Console, spans: Sequence[Span], points: Sequence[Point], event
 
 
 def _tree(number: int, trace: Trace) -> Tree:
-    session = next((_said(n.span, "session.id", "gen_ai.conversation.id") for n in trace.reviews), "")
+    session = next((_said(n.span, names.SESSION_ID, names.GEN_AI_CONVERSATION_ID) for n in trace.reviews), "")
     head = Text(f"turn {number}", style="bold")
     head.append(f"  {session}  " if session else "  ", style="cyan")
     head.append(f"trace {trace.trace_id}", style="dim")
@@ -150,7 +150,7 @@ def _agent_tokens(found: Iterable[Trace]) -> dict[str, tuple[int, int]]:
             span = node.span
             given, taken = (span.attributes.get(f"gen_ai.usage.{way}_tokens") for way in ("input", "output"))
             # A span above the model calls may sum them up once more.
-            is_call = span.attributes.get("gen_ai.operation.name") == "chat"
+            is_call = span.attributes.get(names.GEN_AI_OPERATION_NAME) == "chat"
             if is_call and span.span_id not in hidden and isinstance(given, int) and isinstance(taken, int):
                 model = _said(span, "gen_ai.response.model", "gen_ai.request.model") or "unknown"
                 sums[model] = (sums[model][0] + given, sums[model][1] + taken)
