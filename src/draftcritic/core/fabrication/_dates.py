@@ -58,16 +58,17 @@ _CJK = re.compile(
 _ORDINAL = r"(?:st|nd|rd|th|\u00ba|\u00aa|er|\.)?"
 _OF = r"(?:of\s+|de\s+|del\s+|d'|\u05d1)?"
 _MONTH_AFTER = re.compile(
-    rf"\d{{1,2}}{_ORDINAL}[\s\-]+{_OF}([^\W\d_]{{3,10}})(?:\.?,?[\s\-]+(?:of\s+|de\s+|del\s+)?((?:19|20|21)\d\d)(?!\d))?"
+    rf"\d{{1,2}}{_ORDINAL}(?:\s+|-){_OF}([^\W\d_]{{3,10}})(?:\.?,?[\s\-]+(?:of\s+|de\s+|del\s+)?((?:19|20|21)\d\d)(?!\d))?"
 )
 _HINDI_MONTH_AFTER = re.compile(r"\d{1,2}\s+([\u0900-\u097f]{2,10})(?:,?\s+(\d{4})(?!\d))?")
 _MONTH_BEFORE = re.compile(r"([^\W\d_]{3,10})\.?[\s\-]+(?:the\s+)?\Z")
 _YEAR_AFTER = re.compile(rf"\d{{1,2}}{_ORDINAL}(?:,?\s+|-)(?:of\s+)?((?:1\d|20|21)\d\d)(?![\d:])")
+_MINUTES_FOLLOW = re.compile(r":\d")
 _DAY = re.compile(rf"\d{{1,2}}{_ORDINAL}")
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?)?(?!\d)")
 _HALF = re.compile(r"[\s\u00a0\u202f]?([aApP])\.?\s?[mM]\b\.?")
 _CJK_TIME = re.compile(r"(\d{1,2})\s?[\u70b9\u9ede\u6642\uc2dc](?:\s?(\d{1,2})\s?[\u5206\ubd84]|(\u534a|\ubc18))?")
-_H_TIME = re.compile(r"(\d{1,2})\s?[hH]\s?([0-5]\d)(?![A-Za-z\d])|(\d{1,2}) Uhr\b")
+_H_TIME = re.compile(r"(\d{1,2})(?:\s?[hH]\s?([0-5]\d)(?![A-Za-z\d])|[.:]([0-5]\d)\s(?:Uhr\b|h\b|klo\b)|\sUhr\b)")
 _AFTERNOON = re.compile("(?:\u4e0b\u5348|\u665a\u4e0a|\u5348\u5f8c|\uc624\ud6c4|\uc800\ub141)\\s?\\Z")
 
 
@@ -117,16 +118,16 @@ def _numeric_day(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...],
 
 def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
     number = int(text[start : start + 2]) if text[start : start + 2].isdigit() else int(text[start])
+    low = max(0, start - 18)
+    before = _MONTH_BEFORE.search(text[low:start])
+    if before and not _MINUTES_FOLLOW.match(text, end) and (month := MONTHS.get(before[1].lower())):
+        year = _YEAR_AFTER.match(text, start)
+        last = year.end() if year else (end - 1 if text[end - 1] == "." else end)
+        return _checked([Day(int(year[1]) if year else 0, month, number)], low + before.start(), last)
     after = _MONTH_AFTER.match(text, start) or _HINDI_MONTH_AFTER.match(text, start)
     if after and (month := MONTHS.get(after[1].lower())):
         last = after.end() if after[2] else after.end(1)
         return _checked([Day(int(after[2] or 0), month, number)], start, last)
-    low = max(0, start - 18)
-    before = _MONTH_BEFORE.search(text[low:start])
-    if before and (month := MONTHS.get(before[1].lower())):
-        year = _YEAR_AFTER.match(text, start)
-        last = year.end() if year else (end - 1 if text[end - 1] == "." else end)
-        return _checked([Day(int(year[1]) if year else 0, month, number)], low + before.start(), last)
     return None
 
 
@@ -166,6 +167,7 @@ def _spoken_clock(text: str, start: int) -> tuple[Clock, int] | None:
         late = hour < 12 and _AFTERNOON.search(text[max(0, start - 3) : start])
         return Clock((hour + 12 * bool(late)) * 60 + minute, 0 < hour <= 12 and not late), cjk.end()
     spoken = _H_TIME.match(text, start)
-    if spoken and int(spoken[1] or spoken[3]) <= 24:
-        return Clock(int(spoken[1] or spoken[3]) * 60 + int(spoken[2] or 0), False), spoken.end()
+    if spoken and int(spoken[1]) <= 24:
+        end = spoken.end(3) if spoken[3] else spoken.end()
+        return Clock(int(spoken[1]) * 60 + int(spoken[2] or spoken[3] or 0), False), end
     return None

@@ -45,6 +45,12 @@ RECENT = 4000
 """Characters of the sources, from their end, in which the last amounts are looked for."""
 _PARTS = 6
 """Neighbouring prices that may be the other parts of a total."""
+_HOURS_BEFORE = re.compile(
+    r"(\d{1,3})\s?(?:h|hrs?|hours?|horas?|heures?|stunden?|std\.?|ore|uur|\u0447(?:\u0430\u0441\w*)?|\u5c0f\u65f6|\u5c0f\u6642|\u6642\u9593|"
+    r"\uc2dc\uac04),?\s?(?:and|y|et|und|e|en|\u0438)?\s?\Z",
+    re.IGNORECASE,
+)
+_MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
 _RUN_GAP = 250
 _LONGEST_RUN = 8
 
@@ -143,10 +149,16 @@ class Derivations:
         )
 
     def _share(self, wanted: float, token: Token) -> bool:
-        operands = [float(number) for number in self._operands(token)][:12]
+        stated = [n for n in self._numbers if n.kind != "percentage" and n.start not in self.open]
+        stated.sort(key=lambda number: abs(number.start - token.start))
+        operands = [float(value) for n in stated[:_PARTS] for value in map(_decimal, n.value[:1]) if value is not None]
+        if len(self._context) <= _PARTS:
+            operands += self._context
         half = 0.5 * 10.0 ** -len(token.value[0].partition(".")[2]) + 1e-9
+        if any(number.approximate for number in stated[:_PARTS]):
+            half = max(half, 0.02 * wanted)
         return any(
-            other and (abs(100 * one / other - wanted) <= half or abs(100 * (other - one) / other - wanted) <= half)
+            other and min(abs(100 * one / other - wanted), abs(abs(100 * (other - one) / other) - wanted)) <= half
             for one in operands
             for other in operands
             if one != other
@@ -167,6 +179,9 @@ class Derivations:
     def _spanned(self, value: Decimal, token: Token) -> bool:
         """Whether a duration lies between two times or dates of the context."""
         unit = token.unit
+        hours = _HOURS_BEFORE.search(self._text[max(0, token.start - 24) : token.start])
+        if hours and _MINUTES.match(unit):
+            return self._lasts(60 * int(hours[1]) + int(value))
         if unit[:4] in {"hour", "hr", "hrs", "minu", "min", "mins"}:
             minutes = float(value) * (60 if unit[0] == "h" else 1)
             clocks = self._grounding.clocks
@@ -182,6 +197,13 @@ class Derivations:
             years = {day.year for day in self._grounding.days if day.year}
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
         return False
+
+    def _lasts(self, minutes: int) -> bool:
+        """Whether some source holds a duration of that many minutes, in whatever unit, or two times so far apart."""
+        known, clocks = self._grounding.numbers, self._grounding.clocks
+        if {str(minutes), str(minutes * 60), str(minutes * 60000), f"{minutes / 60:g}"} & known or minutes in clocks:
+            return True
+        return len(clocks) <= LIST_LENGTHS and any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
 
     def _computed(self, value: Decimal, token: Token) -> bool:
         operands = self._operands(token)

@@ -27,6 +27,7 @@ _ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\t", "\t"), ("\\/", "/"))
 _NUMBER = re.compile(r"\d(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
 _RANGE = re.compile(r"\d(?<![\w\-/]\d)\d{0,9}(?:\.\d+)?\s?(?:[-\u2013~]|to|a|bis)\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
 _SPACED = re.compile(r"\d(?<![\w.,]\d)\d{0,2}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d)")
+_ISO_DURATION = re.compile(r"(?<![A-Za-z0-9])P(?=\d|T\d)(?:\d+[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?(?![A-Za-z0-9])")
 _RANGE_END = re.compile(r"\d+(?:\.\d+)?")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?!\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4}(?!\d)"
@@ -137,6 +138,8 @@ class Grounding:
         """The numbers of every range, as in 5-7, and those whose digits stand in groups, in normal form."""
         ends = {end for found in set(_RANGE.findall(self.text)) for end in _RANGE_END.findall(found)}
         ends.update(_SPACED.findall(self.text))
+        for duration in set(_ISO_DURATION.findall(self.text)):
+            ends.update(_RANGE_END.findall(duration))
         return frozenset(value for number in ends for value in readings(number))
 
     @cached_property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import CUE_WINDOW, Token, is_list_mark
@@ -11,6 +13,8 @@ from draftcritic.core.fabrication._names import is_known_name
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|for example|such as|example:|format|p\. ?ej\.|z\. ?B\.|ex\.)[\s\"'`(:,]*\Z", re.IGNORECASE
 )
+_FENCE = re.compile(r"```")
+_VALUES = frozenset({"number", "percentage", "time"})
 _WHOLE = frozenset({"url", "email", "phone", "reference", "hash"})
 # A maker's name for a product, a standard, a disease: a word and at most a few digits, or a few signs in all.
 _PRODUCT = re.compile(
@@ -41,13 +45,14 @@ _TERM = re.compile(
     re.IGNORECASE,
 )
 _KNOWN_PAIRS = frozenset({"24/7", "50/50", "9/11", "20/20", "80/20"})
-_KNOWN = re.compile(r"(?:24/7|50/50|9/11|20/20|80/20|911|365|360|100 ?%)(?![\w./])|40[13]\s?\(")
+_KNOWN = re.compile(r"(?:24/7|50/50|9/11|20/20|80/20|911|365|360|100 ?%)(?![\w/]|\.\d)|40[13]\s?\(")
 _BOOK = re.compile(
     r"(?:^|[^\w])(?!(?:At|From|Until|By|To|Before|After|Around|And|On|Time|Departure|Arrival|Start|End|Departs|Arrives|Um|"
     r"Las|A|Alle|Von|Bis|Ab)\b)[A-Z][a-z]+ \Z"
 )
 _GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
 _GLUED_BEFORE = re.compile(r"\d+[-/:.,x]\d+\Z")
+_LENGTH_AFTER = re.compile(r"\s?\(?(?:long|min(?:utes?)?|hours?|hrs?|remaining|duration)\b", re.IGNORECASE)
 _TO_HOUR = re.compile(r"\s?(?:to|and|or|a|-|\u2013|bis|until|till)\s?\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
 
 
@@ -60,7 +65,7 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
     if _KNOWN.match(text, token.start) or text[max(0, token.start - 3) : token.end] in _KNOWN_PAIRS:
         return True
     if token.kind == "time":
-        return _is_verse(token, text)
+        return _is_verse(token, text) or _LENGTH_AFTER.match(text, token.end) is not None
     if token.kind != "number":
         return False
     return (
@@ -72,11 +77,18 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
     )
 
 
-def tells_nothing(token: Token, text: str) -> bool:
-    """Whether the token is a number that is not worth a look: one digit, or the mark of an item."""
+def tells_nothing(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
+    """Whether the token is a number that is not worth a look: one digit, the mark of an item, or code in a fence."""
+    if len(fences) > 1 and token.kind in _VALUES and bisect_right(fences, token.start) % 2:
+        return True
     return token.kind == "number" and (
         (len(token.text) == 1 and token.text.isdigit()) or (len(token.text) <= 4 and is_list_mark(text, token))
     )
+
+
+def fences_of(text: str) -> list[int]:
+    """Return where the fences of blocks of code stand, in order."""
+    return [fence.start() for fence in _FENCE.finditer(text)] if "```" in text else []
 
 
 def has_cue(token: Token, text: str) -> bool:

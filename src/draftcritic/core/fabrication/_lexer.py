@@ -227,7 +227,7 @@ def _measured(text: str, at: int, stop: int) -> Token:
     start = at
     scale = _SCALE.match(text, stop)
     power = SCALES.get((scale[1] or scale[2]).lower(), 0) if scale else 0
-    if scale and power and not (scale[1] in {"m", "M"} and not _money_before(text, at)):
+    if scale and power and not (scale[2] in {"m", "M"} and not _money_before(text, at)):
         values, stop, about = tuple(scaled(value, power) for value in values), scale.end(), True
     sign = _CURRENCY_BEFORE.search(head[-8:])
     if sign and not head[-8:][: sign.start()].rstrip()[-1:].isdigit():

@@ -33,6 +33,7 @@ _OTHER = re.compile(
 _LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n|\Z)|\s?[|\t]")
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
 SHORTEST_PART = 3
+_LISTS = ("common.txt", "known.txt", "frequent.txt")
 MAX_NAMES = 1000
 """Runs of capitalised words of one draft that are looked at."""
 
@@ -58,7 +59,7 @@ def is_known_name(word: str) -> bool:
 def _is_strange(word: str, grounding: Grounding) -> bool:
     if len(word) < SHORTEST_PART or _REGULAR.search(word):
         return False
-    if any(word in words or word.removesuffix("s") in words for words in (_words("common.txt"), _words("known.txt"))):
+    if any(word in words or word.removesuffix("s") in words for words in map(_words, _LISTS)):
         return False
     return not grounding.contains_word(word)
 

@@ -8,7 +8,7 @@ from draftcritic.core.fabrication._calibration import CONFIDENCE, CONFIGURED, WE
 from draftcritic.core.fabrication._derive import Derivations, may_be_result
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._grounds import is_grounded
-from draftcritic.core.fabrication._harmless import has_cue, is_harmless, tells_nothing
+from draftcritic.core.fabrication._harmless import fences_of, has_cue, is_harmless, tells_nothing
 from draftcritic.core.fabrication._lexer import Token, tokens_of
 from draftcritic.core.fabrication._names import names_in
 from draftcritic.core.fabrication._relative import Relations
@@ -69,11 +69,11 @@ def token_findings(
 
 
 def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
-    tokens = tokens_of(text)
+    tokens, fences = tokens_of(text), fences_of(text)
     missing = [
         token
         for token in tokens
-        if not tells_nothing(token, text)
+        if not tells_nothing(token, text, fences)
         and not is_grounded(token, grounding)
         and not is_harmless(token, text, grounding)
     ]
@@ -95,7 +95,10 @@ def _underived(text: str, tokens: list[Token], missing: list[Token], grounding: 
         before = len(derivations.open)
         for token in missing[:DERIVED]:
             if token.kind in MEASURES and token.start in derivations.open and derivations.explains(token):
-                derivations.open.discard(token.start)
+                # The same value said again is as good.
+                derivations.open -= {
+                    one.start for one in missing if one.kind == token.kind and one.value == token.value
+                }
         if len(derivations.open) == before:
             break
     return [token for token in missing if token.start in derivations.open]
