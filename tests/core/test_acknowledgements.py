@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from draftcritic.core import draft_has_claims, draft_is_trivial_ack
-from draftcritic.core._acknowledgements import acknowledgement_languages
-from draftcritic.core._phrases import read_phrases
+from draftcritic.core._acknowledgements import acknowledgement_languages, is_acknowledgement
+from draftcritic.core._phrases import list_names, parts_of, read_list
 
 SHARED = Path(os.environ.get("DRAFTCRITIC_SHARED", Path(__file__).parents[2] / "../shared"))
 ACKS = SHARED / "data" / "acks.jsonl.gz"
@@ -37,6 +37,8 @@ ACKS = SHARED / "data" / "acks.jsonl.gz"
         ("he", "בסדר, תודה רבה"),
         ("tr", "Tamam, teşekkür ederim"),
         ("pl", "Nie ma za co, miłego dnia"),
+        ("sv", "Ingen orsak, ha en bra dag!"),
+        ("uk", "Будь ласка, гарного дня!"),
         ("emoji", "👍🏽🙏"),
         ("emoji", "Thanks 😊"),
     ],
@@ -60,6 +62,14 @@ def test_whole_acknowledgements(language, draft):
         "Okay?",
         "I'll do that.",
         "Will do",
+        "No te entiendo",
+        "Isso não serve",
+        "Yes, I did.",
+        "Enjoy the movie, it started.",
+        "How are you?",
+        "¿Algo más?",
+        "还有其他问题吗？",
+        "Anders, tack",
         "Thanks, Jane",
         "Thanks a lot for the five stars",
         "Ok 👍 the door is open",
@@ -80,18 +90,33 @@ def test_everything_else_is_none(draft):
 
 
 def test_the_languages_that_have_a_list():
-    promised = {"en", "es", "de", "fr", "pt", "it", "nl", "ja", "zh", "ko", "ar", "ru", "hi", "he", "tr", "pl"}
+    promised = {"en", "es", "de", "fr", "pt", "it", "nl", "ja", "zh", "ko", "ar", "ru", "hi", "he", "tr", "pl", "sv", "uk"}
     assert promised <= set(acknowledgement_languages())
 
 
-def test_no_listed_phrase_is_a_claim_of_its_own():
+@pytest.mark.parametrize("language", list_names("acknowledgements"))
+def test_no_listed_phrase_is_a_claim_of_its_own(language):
     listed = {
-        (language, phrase)
-        for language, sections in read_phrases("acknowledgements").items()
-        for phrases in sections.values()
-        for phrase in phrases
+        choice
+        for lines in read_list("acknowledgements", language).values()
+        for line in lines
+        for choices, _ in parts_of(line)
+        for choice in choices
     }
-    assert [entry for entry in sorted(listed) if draft_has_claims(entry[1])] == []
+    assert [choice for choice in sorted(listed) if draft_has_claims(choice)] == []
+
+
+@pytest.mark.parametrize("language", acknowledgement_languages())
+def test_every_word_of_a_list_can_stand_in_a_draft(language):
+    lines = read_list("acknowledgements", language)["acknowledgements"]
+    for line in lines:
+        shortest = " ".join(choices[0] for choices, optional in parts_of(line) if not optional)
+        assert not shortest or is_acknowledgement(shortest), shortest
+
+
+def test_lengthened_letters_accents_case_and_punctuation_do_not_count():
+    for draft in ("SOOO kind of you!!!", "a bientot, merci", "Très BIEN — merci…", "d\u2019accord", "שָׁלוֹם"):
+        assert draft_is_trivial_ack(draft), draft
 
 
 def test_own_patterns_take_the_place_of_the_lists_and_are_searched():
@@ -113,7 +138,8 @@ def test_quality_on_real_utterances():
         rows = [json.loads(line) for line in lines]
     taken = [row for row in rows if draft_is_trivial_ack(row["text"])]
     right = sum(row["is_ack"] for row in taken)
-    assert right / sum(row["is_ack"] for row in rows) >= 0.45
-    assert right / len(taken) >= 0.96
+    assert right / sum(row["is_ack"] for row in rows) >= 0.8
+    # Every other "error" is a greeting that the data calls something else.
+    assert right / len(taken) >= 0.965
     reports = [row for row in rows if row["label"] == "action_report"]
     assert sum(row["label"] == "action_report" for row in taken) <= 0.003 * len(reports)

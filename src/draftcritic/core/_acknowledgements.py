@@ -9,76 +9,108 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
-from draftcritic.core._phrases import read_phrases
+from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, parts_of, script_of
 
 MAX_CHARS = 160
 """A longer draft says something."""
 
-_COMMON = "common"
-_END = ""
+_FOLDER, _COMMON = "acknowledgements", "common"
 _FILLER, _CORE = 1, 2
 # Accents, Hebrew and Arabic vowel marks, the Arabic lengthening stroke: left out as often as written.
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
 _SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]|\^_*\^|xd)(?!\w)")
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
+_NO_APOSTROPHES = str.maketrans("", "", "".join(_APOSTROPHES))
 _QUESTION_MARKS = frozenset("?\u00bf\u061f\u037e\u055e\u2048\u203d")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
 _TELLING = frozenset("@#%&/\\{}[]<>=|\u00a7")
 _LONG_RUN = re.compile(r"(.)\1{2,}")
 _RUN = re.compile(r"(.)\1+")
+_ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_PIECES = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002]+")
 
 
-@dataclass
-class _Language:
-    """The phrases of one language as a tree of words, and all words that occur in it."""
+_Node = dict[str, list[int]]
 
-    tree: dict[str, Any] = field(default_factory=dict)
-    words: set[str] = field(default_factory=set)
 
-    def add(self, phrase: str, kind: int) -> None:
-        words = [token for word in phrase.split() for token in _word_tokens(word)]
-        node = self.tree
-        for word in words:
-            node = node.setdefault(word, {})
-        node[_END] = max(kind, node.get(_END, 0))
+class _Phrases:
+    """Phrases as a graph of words: `(a|b) [c] d` is four edges, however many phrases it stands for."""
+
+    def __init__(self) -> None:
+        self.nodes: list[_Node] = [{}]
+        self.kinds: list[int] = [0]
+        self.words: set[str] = set()
+
+    def add(self, line: str, kind: int) -> None:
+        """Add one line of a word list."""
+        fronts = [0]
+        for choices, optional in parts_of(line):
+            joined = self._new()
+            for choice in choices:
+                self._path(fronts, joined, choice)
+            fronts = [*fronts, joined] if optional else [joined]
+        for front in fronts:
+            if front:
+                self.kinds[front] = max(self.kinds[front], kind)
+
+    def _new(self) -> int:
+        self.nodes.append({})
+        self.kinds.append(0)
+        return len(self.nodes) - 1
+
+    def _path(self, fronts: list[int], end: int, choice: str) -> None:
+        words = _PIECES.findall(choice)
         self.words.update(words)
+        for at, word in enumerate(words):
+            target = end if at == len(words) - 1 else self._new()
+            for front in fronts:
+                self.nodes[front].setdefault(word, []).append(target)
+            fronts = [target]
+
+
+class _Language:
+    """The phrases of one language beside those that are understood everywhere."""
+
+    def __init__(self, *parts: _Phrases) -> None:
+        self._parts = parts
 
     def spell(self, token: str) -> str | None:
         """Return the token as this language writes it, with lengthened letters cut; None when it is unknown."""
-        if token in self.words:
-            return token
-        for pattern, repl in ((_LONG_RUN, r"\1\1"), (_LONG_RUN, r"\1"), (_RUN, r"\1")):
-            shorter = pattern.sub(repl, token) if _LONG_RUN.search(token) else token
-            if shorter in self.words:
-                return shorter
-        return None
+        return next((spelling for spelling in _spellings(token) if self._knows(spelling)), None)
+
+    def _knows(self, word: str) -> bool:
+        return any(word in part.words for part in self._parts)
 
     def covers(self, tokens: list[str]) -> bool:
         """Whether phrases of this language cover all tokens, at least one an acknowledgement."""
-        words = [word for token in tokens if (word := self.spell(token)) is not None]
-        if len(words) != len(tokens):
-            return False
+        words: list[str] = []
+        for token in tokens:
+            word = self.spell(token)
+            if word is None:
+                return False
+            words.append(word)
         best = [0] * (len(words) + 1)
         best[0] = _FILLER
         for start in range(len(words)):
-            if not best[start]:
-                continue
-            node = self.tree
-            for end in range(start, len(words)):
-                node = node.get(words[end], _NOTHING)
-                if _END in node:
-                    best[end + 1] = max(best[end + 1], best[start], node[_END])
-                if not node:
-                    break
+            if best[start]:
+                for part in self._parts:
+                    _extend(part, words, start, best)
         return best[-1] == _CORE
 
 
-_NOTHING: dict[str, Any] = {}
+def _extend(part: _Phrases, words: list[str], start: int, best: list[int]) -> None:
+    reached = {0}
+    for end in range(start, len(words)):
+        reached = {target for node in reached for target in part.nodes[node].get(words[end], ())}
+        if not reached:
+            return
+        kind = max(part.kinds[node] for node in reached)
+        if kind:
+            best[end + 1] = max(best[end + 1], best[start], kind)
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -87,42 +119,63 @@ def is_acknowledgement(text: str) -> bool:
     if not stripped or len(stripped) > MAX_CHARS:
         return False
     tokens = _tokens(stripped)
-    return tokens is not None and any(language.covers(tokens) for language in _languages())
+    if not tokens:
+        return False
+    scripts = {script_of(token) for token in tokens}
+    codes = dict.fromkeys(code for script in scripts for code in languages_in(_FOLDER, script))
+    return any(_may_cover(code, tokens) and _language(code).covers(tokens) for code in codes)
 
 
 def acknowledgement_languages() -> tuple[str, ...]:
     """Return the codes of the languages that have a word list."""
-    return tuple(name for name in read_phrases("acknowledgements") if name != _COMMON)
+    return tuple(name for name in list_names(_FOLDER) if name != _COMMON)
+
+
+def _may_cover(code: str, tokens: list[str]) -> bool:
+    """Whether the list of a language holds all tokens somewhere: a list is only taken apart when it may serve."""
+    known = _folded_list(code) + _folded_list(_COMMON)
+    return all(any(spelling in known for spelling in _spellings(token)) for token in tokens)
+
+
+def _spellings(token: str) -> Iterator[str]:
+    """Yield a token, then with its lengthened letters cut to two and to one."""
+    yield token
+    if _RUN.search(token):
+        for pattern, repl in ((_LONG_RUN, r"\1\1"), (_LONG_RUN, r"\1"), (_RUN, r"\1")):
+            yield pattern.sub(repl, token)
 
 
 @cache
-def _languages() -> tuple[_Language, ...]:
-    lists = read_phrases("acknowledgements")
-    common = lists.pop(_COMMON)
-    languages = []
-    for sections in lists.values():
-        language = _Language()
-        for part in (common, sections):
-            for phrase in part.get("acknowledgements", ()):
-                language.add(phrase, _CORE)
-            for phrase in part.get("fillers", ()):
-                language.add(phrase, _FILLER)
-        languages.append(language)
-    return tuple(languages)
+def _language(code: str) -> _Language:
+    return _Language(_phrases(_COMMON), _phrases(code))
 
 
 @cache
-def _word_tokens(word: str) -> list[str]:
-    tokens = _tokens(word)
-    if not tokens:
-        raise ValueError(f"{word!r} holds a number, a question or a sign: it cannot be an acknowledgement")
-    return tokens
+def _phrases(name: str) -> _Phrases:
+    phrases = _Phrases()
+    sections = lines_of(_folded_list(name))
+    for kind, section in ((_CORE, "acknowledgements"), (_FILLER, "fillers")):
+        for line in sections.get(section, ()):
+            phrases.add(line, kind)
+    return phrases
+
+
+@cache
+def _folded_list(name: str) -> str:
+    return _folded(list_text(_FOLDER, name)).translate(_NO_APOSTROPHES)
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and accents."""
+    if text.isascii():
+        return text.lower()
+    plain = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return _SKIN_TONES.sub("", unicodedata.normalize("NFC", plain))
 
 
 def _tokens(text: str) -> list[str] | None:
     """Return the words and emoji of a text without case, accents and punctuation; None when it says more."""
-    folded = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    folded = _SMILEYS.sub(" ", _SKIN_TONES.sub("", unicodedata.normalize("NFC", folded)))
+    folded = _SMILEYS.sub(" ", _folded(text))
     tokens: list[str] = []
     word = ""
     for char in folded:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from draftcritic.core._acknowledgements import is_acknowledgement
-from draftcritic.core._phrases import read_phrases
+from draftcritic.core._phrases import languages_in, phrases, read_list, scripts_in
 
 # Scripts with case up to Coptic, Latin additional and Greek extended; the rest of Unicode's capitals are mathematical
 # letters and historic scripts.
@@ -47,7 +47,7 @@ def draft_has_claims(draft: str) -> bool:
         return True
     if _NAME.search(draft) and not is_acknowledgement(draft):
         return True
-    return _telling_words().found_in(draft)
+    return any(_telling_words(script).found_in(draft) for script in scripts_in(draft))
 
 
 def _has_address(draft: str) -> bool:
@@ -125,9 +125,10 @@ def _words(text: str) -> list[str]:
 
 
 @cache
-def _telling_words() -> _TellingWords:
+def _telling_words(script: str) -> _TellingWords:
     telling = _TellingWords()
-    for sections in read_phrases("claims").values():
+    for language in languages_in("claims", script):
+        sections = {name: phrases(lines) for name, lines in read_list("claims", language).items()}
         for name in ("numbers", "reports"):
             for phrase in sections.get(name, ()):
                 telling.add(phrase)

@@ -1,26 +1,90 @@
 """Reads the word lists of the deterministic checks: plain text, one phrase a line, one file a language.
 
 A line that ends with a colon opens a section; `#` starts a comment. In a phrase `(a|b)` stands for either and `[a|b]`
-for either or none: `(thanks|thank you) [so much|a lot]`.
+for either or none: `(thanks|thank you) [so much|a lot]`. Lists are read when a text of their script first needs them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import resources
 from itertools import product
 
 _GROUP = re.compile(r"(\([^()\[\]]*\)|\[[^()\[\]]*\])")
+_SCRIPTS = (
+    ("cyrillic", re.compile("[\u0400-\u04ff]")),
+    ("greek", re.compile("[\u0370-\u03ff]")),
+    ("hebrew", re.compile("[\u0590-\u05ff]")),
+    ("arabic", re.compile("[\u0600-\u06ff]")),
+    ("indic", re.compile("[\u0900-\u0dff]")),
+    ("thai", re.compile("[\u0e00-\u0e7f]")),
+    ("kana", re.compile("[\u3040-\u30ff]")),
+    ("hangul", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")),
+    ("han", re.compile("[\u3400-\u9fff]")),
+)
+_LATIN = "latin"
+
+
+def script_of(text: str) -> str:
+    """Return the script that a text is written in; one without letters counts as Latin."""
+    if text.isascii():
+        return _LATIN
+    return next((script for script, letters in _SCRIPTS if letters.search(text)), _LATIN)
+
+
+def scripts_in(text: str) -> tuple[str, ...]:
+    """Return the scripts that occur in a text, Latin always among them."""
+    if text.isascii():
+        return (_LATIN,)
+    return (_LATIN, *(script for script, letters in _SCRIPTS if letters.search(text)))
+
+
+@cache
+def list_names(folder: str) -> tuple[str, ...]:
+    """Return the names of the lists in a folder beside this module, without their ending."""
+    files = resources.files("draftcritic.core").joinpath(folder).iterdir()
+    return tuple(sorted(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt")))
+
+
+@cache
+def languages_in(folder: str, script: str) -> tuple[str, ...]:
+    """Return the names of the lists that are written in a script."""
+    return tuple(name for name, written in _scripts(folder) if script in written)
+
+
+@cache
+def _scripts(folder: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((name, _scripts_of(list_text(folder, name))) for name in list_names(folder) if name != "common")
+
+
+def _scripts_of(text: str) -> frozenset[str]:
+    # Comments and the names of the sections are English in every list.
+    listed = "".join(line for line in text.splitlines() if not line.startswith("#") and not line.endswith(":"))
+    letters = "".join(set(listed))
+    found = {script for script, ranges in _SCRIPTS if ranges.search(letters)}
+    if not found or re.search("[A-Za-z]{2}", listed):
+        found.add(_LATIN)
+    return frozenset(found)
+
+
+@cache
+def list_text(folder: str, name: str) -> str:
+    """Return the text of one list."""
+    return resources.files("draftcritic.core").joinpath(folder, f"{name}.txt").read_text(encoding="utf-8")
+
+
+def read_list(folder: str, name: str) -> dict[str, list[str]]:
+    """Return section -> lines of one list."""
+    return lines_of(list_text(folder, name))
 
 
 def read_phrases(folder: str) -> dict[str, dict[str, list[str]]]:
-    """Return language -> section -> phrases of every file in a folder beside this module."""
-    files = resources.files("draftcritic.core").joinpath(folder).iterdir()
+    """Return language -> section -> phrases, written out, of every list in a folder beside this module."""
     return {
-        file.name.removesuffix(".txt"): _sections(file.read_text(encoding="utf-8"))
-        for file in sorted(files, key=lambda file: file.name)
-        if file.name.endswith(".txt")
+        name: {section: phrases(lines) for section, lines in read_list(folder, name).items()}
+        for name in list_names(folder)
     }
 
 
@@ -37,20 +101,25 @@ def lines_of(text: str) -> dict[str, list[str]]:
     return sections
 
 
-def _sections(text: str) -> dict[str, list[str]]:
-    return {name: [phrase for line in lines for phrase in _expand(line)] for name, lines in lines_of(text).items()}
-
-
-def _expand(entry: str) -> Iterator[str]:
-    choices = []
-    for part in _GROUP.split(entry):
+def parts_of(line: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the parts of a phrase in their order, each as its choices and whether it may be left out."""
+    for part in _GROUP.split(line):
         if part[:1] == "(":
-            choices.append(part[1:-1].split("|"))
+            yield part[1:-1].split("|"), False
         elif part[:1] == "[":
-            choices.append(["", *part[1:-1].split("|")])
+            yield part[1:-1].split("|"), True
         elif set(part) & set("()[]|"):
-            raise ValueError(f"brackets do not match, or stand inside each other, in {entry!r}")
-        else:
-            choices.append([part])
+            raise ValueError(f"brackets do not match, or stand inside each other, in {line!r}")
+        elif part.strip():
+            yield [part], False
+
+
+def phrases(lines: list[str]) -> list[str]:
+    """Return every phrase that the lines stand for."""
+    return [phrase for line in lines for phrase in _expand(line)]
+
+
+def _expand(line: str) -> Iterator[str]:
+    choices = [["", *words] if optional else words for words, optional in parts_of(line)]
     for chosen in product(*choices):
-        yield " ".join("".join(chosen).split())
+        yield " ".join(" ".join(chosen).split())

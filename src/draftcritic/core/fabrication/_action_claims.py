@@ -1,4 +1,4 @@
-"""Finds the reports of finished actions in a text: "I've cancelled it", "has been refunded", "Done! Your alarm is set."
+"""Finds the reports of finished actions in a text, such as "I've cancelled it", "has been refunded" and "Done!".
 
 Questions, offers, futures, conditions, negations, quotations, the actions of other people and descriptions of records
 are none. Each word of the lists in `actions/` is looked at with the few words around it only, so the work is linear.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from draftcritic.core.fabrication import _action_lists as lists
@@ -177,7 +177,9 @@ class _Scene:
                 ahead, end, ends = ahead[1:], ends[0], ends[1:]
         adverbs = language.adverbs
         behind = [ADVERB + token if token in adverbs else token for token in self.behind]
-        sentence = " ".join((*behind, word.mark, *(ADVERB + token if token in adverbs else token for token in ahead), ""))
+        sentence = " ".join(
+            (*behind, word.mark, *(ADVERB + token if token in adverbs else token for token in ahead), "")
+        )
         report = language.reports.search(sentence) or language.states.search(sentence)
         if report is None:
             return None
@@ -249,15 +251,13 @@ def _unspaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionCla
                 report = pattern.search(lowered, *window)
                 if report is not None:
                     done = report.end()
-                    claim = _unspaced_claim(text, lowered, language, report, code, is_state)
+                    claim = _unspaced_claim(text, lowered, language, report)
                     if claim is not None:
-                        yield claim
+                        yield replace(claim, language=code, is_state=is_state)
                     break
 
 
-def _unspaced_claim(
-    text: str, lowered: str, language: Language, report: re.Match[str], code: str, is_state: bool
-) -> ActionClaim | None:
+def _unspaced_claim(text: str, lowered: str, language: Language, report: re.Match[str]) -> ActionClaim | None:
     start, end = report.span()
     left = lowered[max(0, start - _LOOK_BEHIND) : start]
     left = _SENTENCE_END.split(left)[-1]
@@ -276,4 +276,4 @@ def _unspaced_claim(
     word = verb[0] if verb else ""
     back = language.refers_back.search(left + report[0]) is not None
     mine = language.mine.search(report[0]) is not None
-    return ActionClaim(start, end, language.actions.get(word, "done"), word, code, mine, is_state, back)
+    return ActionClaim(start, end, language.actions.get(word, "done"), word, "", is_mine=mine, refers_back=back)

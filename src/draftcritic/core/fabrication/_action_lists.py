@@ -34,7 +34,7 @@ _WORD = r"[^\x00-\x04, \d][^\x00-\x04, ]* "
 _GROUP = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[([^\[\]]*)\]|(\S+)")
 _GLUE = re.compile(r"\{\}|\.\.\.|.")
 _NEVER = re.compile(r"(?!)")
-_UNSPACED_GAP = r"[^。！？!?\n，,、]{0,16}?"
+_UNSPACED_GAP = "[^\u3002\uff01\uff1f!?\n\uff0c,\u3001]{0,16}?"
 
 
 @dataclass(frozen=True)

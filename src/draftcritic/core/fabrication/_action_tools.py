@@ -1,4 +1,4 @@
-"""Which tool calls can have done an action: the words of `actions/tools.txt` against the names and arguments of tools."""
+"""Which tool calls can have done an action: their names and arguments against the words of `actions/tools.txt`."""
 
 from __future__ import annotations
 
