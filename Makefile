@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench settings dashboards stack stack-up stack-down e2e clean
+.PHONY: help demo test lint types unit bench settings dashboards pictures stack stack-up stack-down e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ bench: $(STAMP) ## overhead of a skipped review, side by side with the neighbour
 
 dashboards: $(STAMP) ## writes the dashboards and alert rules anew from grafana/generate (Python 3.11 or newer)
 	PYTHONPATH=grafana $(BIN)/python -m generate $(ARGS)
+
+pictures: ## draws the dashboards in Chromium from the data of a running stack (Node.js, chromium); FROM=now-30m
+	cd grafana/render && npm ci --ignore-scripts --no-audit --no-fund && node render.mjs --into ../../.stack/pictures --from $(or $(FROM),now-30m) $(ARGS)
 
 stack: ## collector, Jaeger, Prometheus and Alertmanager, built or fetched once into a cache (Go and Debian)
 	$(PYTHON) -m stack build

@@ -56,7 +56,7 @@ def _numbers() -> list[AnyPanel]:
         number(
             "Critic's calls",
             "Reviews in the time range in which the critic's model was asked.",
-            asked,
+            f"round({asked})",
             unit="short",
             place=small,
         ),
@@ -110,7 +110,7 @@ def _by_sku() -> list[AnyPanel]:
             "SKUs",
             "The critic's calls in the time range. An empty cost is an unknown price.",
             [
-                Query(f"{asked} > 0"),
+                Query(f"round({asked}) > 0"),
                 Query(in_range(names.TOKENS, INPUT, by=names.SKU)),
                 Query(in_range(names.TOKENS, OUTPUT, by=names.SKU)),
                 Query(spent),

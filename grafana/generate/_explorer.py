@@ -16,6 +16,8 @@ LIMIT = 100
 """Traces of one search."""
 OF_SERVICE = f'{names.SERVICE}=~"$service"'
 OPERATION = "draftcritic.review"
+REFUSED = f'{names.VERDICT}="refuse"'
+REVISED = f'{names.VERDICT}="revise"'
 NOT_APPROVED = f'{names.VERDICT}!="approve"'
 CHOSEN = "$environment $sku $reason"
 
@@ -66,7 +68,9 @@ def _counts() -> list[AnyPanel]:
         units={"Reviews": "short"},
         sorted_by="Reviews",
     )
-    here = "?${datasource:queryparam}&${jaeger:queryparam}&${service:queryparam}&${__url_time_range}"
+    here = (
+        "/d/${__dashboard.uid}?${datasource:queryparam}&${jaeger:queryparam}&${service:queryparam}&${__url_time_range}"
+    )
     for name, variable, attribute in (
         ("SKU", "sku", "draftcritic.sku"),
         ("Reason", "reason", "draftcritic.gate.reason"),
@@ -78,7 +82,7 @@ def _counts() -> list[AnyPanel]:
         number(
             "Refused",
             "Drafts in the time range that the critic refused.",
-            _grown(f'{names.VERDICT}="refuse"'),
+            f"round({_grown(REFUSED)})",
             unit="short",
             place=Place(3),
             steps=((1, RED),),
@@ -86,7 +90,7 @@ def _counts() -> list[AnyPanel]:
         number(
             "Revised",
             "Drafts in the time range that the critic would have said otherwise.",
-            _grown(f'{names.VERDICT}="revise"'),
+            f"round({_grown(REVISED)})",
             unit="short",
             place=Place(3),
             steps=((1, ORANGE),),

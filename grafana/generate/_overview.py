@@ -157,7 +157,7 @@ def _gate() -> list[AnyPanel]:
             "Drafts in the time range by why the gate did what it did. Answers that are no drafts are left out: tool "
             "calls, empty answers, and model calls inside others.",
             Query(
-                f"sort_desc({in_range(names.DECISIONS, drafts, by=by)} > 0)",
+                f"sort_desc(round({in_range(names.DECISIONS, drafts, by=by)}) > 0)",
                 f"{{{{{names.GATE_REASON}}}}} ({{{{{names.DECISION}}}}})",
             ),
             unit="short",
@@ -322,10 +322,12 @@ def _health() -> list[AnyPanel]:
             "State of the circuit breaker by the critic's model: 0 closed, 1 half-open, 2 open; the worst process "
             "counts. While it is open, drafts pass without a review.",
             [Query(f"max by ({names.SKU}) ({shown(names.CIRCUIT)})", f"{{{{{names.SKU}}}}}")],
-            unit="short",
+            unit="none",
             place=Place(12, 6),
             steps=((2, RED),),
-        ),
+        )
+        .max(2)
+        .decimals(0),
         number(
             "Policy file",
             "Whether the policy's file holds in every process; where it cannot be read, the last good policy stays.",
