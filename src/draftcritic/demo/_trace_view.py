@@ -80,7 +80,7 @@ def _label(span: Span) -> Text:
         tokens = f"{_said(span, 'gen_ai.usage.input_tokens')}+{_said(span, 'gen_ai.usage.output_tokens')}"
         label.append(f"  {tokens} tokens", style="dim")
     if span.is_error:
-        label.append(f"  ERROR {_said(span, 'error.type')}", style="red")
+        label.append(f"  ERROR {_said(span, names.ERROR_TYPE)}", style="red")
     return label
 
 
