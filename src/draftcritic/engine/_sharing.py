@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from draftcritic.core import Failure, ModelCall
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._ports import Reply
-from draftcritic.engine._timed import within
 
 _MAX_KEPT = 512
 """Answers that are kept at most, whatever the window: memory stays flat under any load."""
@@ -83,10 +82,12 @@ class Flight:
                 return
             self._waiting.append(wake)
         try:
-            await within(landed, timeout)
+            await asyncio.wait({landed}, timeout=timeout)
         finally:
             with self._lock, suppress(ValueError):
                 self._waiting.remove(wake)
+        if not landed.done():
+            raise TimeoutError(f"no answer within {timeout} s")
 
 
 class Sharing:

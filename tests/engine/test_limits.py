@@ -1,0 +1,231 @@
+"""What a limit lets through, and how it tells."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+
+import pytest
+from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
+
+from draftcritic.core import CircuitRules, Failure, GateReason, LimitRules, ModelCall, Usage
+from draftcritic.engine import Limiter
+
+OPENS_AT_TWO = CircuitRules(failure_rate=0.5, min_calls=2, cooldown=30.0)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def call(tokens: int | None = 10, usd: float | None = None, *, sku: str = "m", latency: float = 0.1) -> ModelCall:
+    return ModelCall("model", sku, Usage(tokens, None, usd), latency_s=latency)
+
+
+def admitted(limiter: Limiter, times: int = 1, sku: str = "m") -> list[object]:
+    """What the limiter says to so many calls that end at once: `ok` or the reason."""
+    said: list[object] = []
+    for _ in range(times):
+        permit = limiter.admit(sku)
+        if isinstance(permit, GateReason):
+            said.append(permit.value)
+        else:
+            permit.settle(call(sku=sku), None)
+            said.append("ok")
+    return said
+
+
+def sampled(limiter: Limiter, traces: Iterable[int | None], run_id: str = "", signals: tuple[GateReason, ...] = ()):
+    return [limiter.samples(lambda trace=trace: trace, run_id, signals) for trace in traces]
+
+
+class TestSampling:
+    def test_a_trace_is_sampled_by_opentelemetrys_own_rule(self):
+        limiter, sampler = Limiter(LimitRules(sample_rate=0.3)), TraceIdRatioBased(0.3)
+        traces = [int.from_bytes(os.urandom(16), "big") or 1 for _ in range(2000)]
+        theirs = [sampler.should_sample(None, t, "x").decision is Decision.RECORD_AND_SAMPLE for t in traces]
+        assert sampled(limiter, traces) == theirs
+        assert 400 < sum(theirs) < 800
+
+    def test_all_drafts_of_a_trace_share_their_fate_whatever_the_run(self):
+        limiter = Limiter(LimitRules(sample_rate=0.5))
+        trace = 0x123
+        assert {limiter.samples(lambda: trace, run, ()) for run in "abcdefgh"} == {True}
+
+    def test_without_a_trace_the_run_decides_and_always_the_same(self):
+        limiter = Limiter(LimitRules(sample_rate=0.5))
+        runs = [f"run-{n}" for n in range(200)]
+        first = [limiter.samples(lambda: None, run, ()) for run in runs]
+        assert first == [limiter.samples(lambda: None, run, ()) for run in runs]
+        assert 60 < sum(first) < 140
+
+    @pytest.mark.parametrize("rate", [0.0, 1.0])
+    def test_the_ends_of_the_scale(self, rate):
+        limiter = Limiter(LimitRules(sample_rate=rate))
+        ids = [1, 2**64 - 1, 2**128 - 1, None]
+        assert sampled(limiter, ids) == [bool(rate)] * 4
+
+    def test_an_exempt_signal_is_always_in_the_sample(self):
+        limiter = Limiter(LimitRules(sample_rate=0, sample_exempt=frozenset({GateReason.FABRICATION})))
+        assert sampled(limiter, [1], signals=(GateReason.CLAIMS, GateReason.FABRICATION)) == [True]
+        assert sampled(limiter, [1], signals=(GateReason.CLAIMS,)) == [False]
+
+    def test_the_trace_is_not_looked_up_when_everything_is_sampled(self):
+        def fail() -> int:
+            raise AssertionError
+
+        assert Limiter(LimitRules()).samples(fail, "run", ())
+
+
+class TestBudgets:
+    def test_reviews_per_minute(self):
+        clock = Clock()
+        limiter = Limiter(LimitRules(reviews_per_minute=2), clock=clock)
+        assert admitted(limiter, 3) == ["ok", "ok", "budget"]
+        clock.now += 59
+        assert admitted(limiter) == ["budget"]
+        clock.now += 3
+        assert admitted(limiter, 3) == ["ok", "ok", "budget"]
+
+    def test_concurrency_counts_calls_that_have_not_ended(self):
+        limiter = Limiter(LimitRules(max_concurrency=2))
+        first, second = limiter.admit("m"), limiter.admit("other")
+        assert limiter.admit("m") is GateReason.BUDGET
+        first.settle(None, Failure.CANCELLED)
+        first.settle(None, Failure.CANCELLED)  # a second time changes nothing
+        third = limiter.admit("m")
+        assert limiter.admit("m") is GateReason.BUDGET
+        for permit in (second, third):
+            permit.settle(call(), None)
+        assert admitted(limiter) == ["ok"]
+
+    @pytest.mark.parametrize("rules", [{"tokens_per_hour": {"*": 25}}, {"usd_per_hour": {"m": 0.025}}])
+    def test_an_hourly_budget_of_each_sku(self, rules):
+        clock = Clock()
+        limiter = Limiter(LimitRules(**rules), clock=clock)
+        said = []
+        for _ in range(4):
+            permit = limiter.admit("m")
+            said.append(permit is GateReason.BUDGET)
+            if permit is not GateReason.BUDGET:
+                permit.settle(call(10, 0.01), None)
+        assert said == [False, False, False, True]
+        assert limiter.admit("another") is not GateReason.BUDGET
+        clock.now += 3700
+        assert limiter.admit("m") is not GateReason.BUDGET
+
+    def test_a_deployments_name_spends_from_the_model_behind_it(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4o": 15}))
+        for _ in range(2):
+            limiter.admit("our-deployment").settle(call(10, sku="gpt-4o"), None)
+        assert limiter.admit("our-deployment") is GateReason.BUDGET
+        assert limiter.admit("gpt-4o") is GateReason.BUDGET
+
+    def test_a_price_that_a_budget_misses_is_said_once(self, caplog):
+        limiter = Limiter(LimitRules(usd_per_hour={"m": 1}))
+        for sku in ("m", "m", "other"):
+            limiter.admit(sku).settle(call(10, None, sku=sku), None)
+        assert [r.getMessage() for r in caplog.records] == [
+            "the price of m is not known: its budget of an hour cannot hold"
+        ]
+
+
+class TestCircuit:
+    @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.ERROR, Failure.RATE_LIMITED])
+    def test_failures_of_the_service_open_it_and_a_probe_closes_it(self, failure):
+        clock, told = Clock(), []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t), clock=clock)
+        for _ in range(2):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), failure)
+        assert admitted(limiter) == ["circuit_open"]
+        assert admitted(limiter, sku="another") == ["ok"]
+        clock.now += 30
+        probe = limiter.admit("m")
+        assert admitted(limiter) == ["circuit_open"]
+        probe.settle(call(), None)
+        assert admitted(limiter) == ["ok"]
+        assert told == [("m", "open"), ("m", "half_open"), ("m", "closed")]
+
+    def test_a_stopped_review_frees_its_probe_and_says_nothing(self):
+        clock = Clock()
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), clock=clock)
+        for _ in range(2):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        clock.now += 30
+        limiter.admit("m").settle(None, Failure.CANCELLED)
+        assert limiter.admit("m") is not GateReason.CIRCUIT_OPEN
+
+    @pytest.mark.parametrize("failure", [Failure.UNPARSABLE, Failure.AMBIGUOUS, None])
+    def test_what_a_draft_can_bring_about_opens_nothing(self, failure):
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
+        for _ in range(5):
+            limiter.admit("m").settle(call(), failure)
+        assert admitted(limiter) == ["ok"]
+
+    def test_slow_answers_open_it(self):
+        rules = CircuitRules(failure_rate=1.0, latency=2.0, min_calls=2)
+        limiter = Limiter(LimitRules(circuit=rules))
+        for latency in (2.0, 2.1, 2.1):
+            limiter.admit("m").settle(call(latency=latency), None)
+        assert admitted(limiter) == ["ok"]  # the first was in time: two of three
+        limiter.use(LimitRules(circuit=CircuitRules(failure_rate=0.6, latency=2.0, min_calls=2)))
+        for _ in range(2):
+            limiter.admit("m").settle(call(latency=2.1), None)
+        assert admitted(limiter) == ["circuit_open"]
+
+
+class TestOtherRules:
+    def test_what_was_spent_stays_spent(self):
+        limiter = Limiter(LimitRules(reviews_per_minute=1, tokens_per_hour={"*": 100}))
+        limiter.admit("m").settle(call(100), None)
+        limiter.use(LimitRules(reviews_per_minute=10, tokens_per_hour={"*": 100}))
+        assert limiter.admit("m") is GateReason.BUDGET
+        limiter.use(LimitRules(reviews_per_minute=1, tokens_per_hour={"*": 1000}))
+        assert limiter.admit("m") is GateReason.BUDGET
+        limiter.use(LimitRules())
+        assert admitted(limiter) == ["ok"]
+
+    def test_an_open_circuit_outlives_a_change_unless_its_own_rules_have_changed(self):
+        told = []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t))
+        for _ in range(2):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        limiter.use(LimitRules(circuit=OPENS_AT_TWO, reviews_per_minute=100))
+        assert admitted(limiter) == ["circuit_open"]
+        limiter.use(LimitRules(circuit=CircuitRules()))
+        assert admitted(limiter) == ["ok"]
+        assert told == [("m", "open"), ("m", "closed")]
+
+
+def test_threads_get_no_more_than_there_is():
+    limiter, given, lock = Limiter(LimitRules(reviews_per_minute=50)), [], threading.Lock()
+
+    def ask() -> None:
+        said = admitted(limiter, 20)
+        with lock:
+            given.extend(said)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert given.count("ok") == 50
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_counts_from_zero_even_when_the_lock_was_held():
+    limiter = Limiter(LimitRules(reviews_per_minute=1))
+    assert admitted(limiter, 2) == ["ok", "budget"]
+    with limiter._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if admitted(limiter, 2) == ["ok", "budget"] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert admitted(limiter) == ["budget"]
