@@ -90,7 +90,26 @@ def test_everything_else_is_none(draft):
 
 
 def test_the_languages_that_have_a_list():
-    promised = {"en", "es", "de", "fr", "pt", "it", "nl", "ja", "zh", "ko", "ar", "ru", "hi", "he", "tr", "pl", "sv", "uk"}
+    promised = {
+        "en",
+        "es",
+        "de",
+        "fr",
+        "pt",
+        "it",
+        "nl",
+        "ja",
+        "zh",
+        "ko",
+        "ar",
+        "ru",
+        "hi",
+        "he",
+        "tr",
+        "pl",
+        "sv",
+        "uk",
+    }
     assert promised <= set(acknowledgement_languages())
 
 

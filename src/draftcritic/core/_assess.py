@@ -90,6 +90,8 @@ def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | No
             intent_verdict=turn.intent,
             identifier_patterns=policy.identifier_patterns,
             never_flag=policy.never_flag,
+            read_only_tools=policy.read_only_tools,
+            tool_actions=policy.tool_actions,
         )
     )
 

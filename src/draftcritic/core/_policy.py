@@ -74,6 +74,7 @@ class Policy:
         identifier_keys: keys of identifiers beside the built-in ones.
         identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
         never_flag: words and tokens that no fabrication finding is about.
+        tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
         rules: procedural rules that hold for every turn.
         rules_source: finds the procedural rules of a turn; wins over `rules`.
         prompt_template: the reflection prompt; see `draftcritic.core.render_prompt`.
@@ -100,6 +101,7 @@ class Policy:
     identifier_keys: tuple[str, ...] = ()
     identifier_patterns: tuple[str, ...] = ()
     never_flag: tuple[str, ...] = ()
+    tool_actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     rules_source: ProceduralRulesSource | None = None
     prompt_template: str | None = None

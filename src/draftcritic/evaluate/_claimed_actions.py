@@ -41,8 +41,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
             examples.append(
                 Example(what, str(row["id"]), " ".join(shown.split()), max((c for _, c in found), default=0.0))
             )
-    shares = [Share(name, *counts[label], aim) for label, (name, aim) in _LABELS.items()]
-    reliable = [Share(f"right at confidence {c:g}", *sure[c], f"about {100 * c:g} %") for c in sorted(sure)]
+    shares = [Share(name, counts[label][0], counts[label][1], aim) for label, (name, aim) in _LABELS.items()]
+    reliable = [
+        Share(f"right at confidence {c:g}", sure[c][0], sure[c][1], f"about {100 * c:g} %") for c in sorted(sure)
+    ]
     return [Table("claimed actions", [*shares, *reliable], examples)]
 
 

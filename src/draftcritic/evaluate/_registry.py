@@ -14,6 +14,8 @@ from draftcritic.evaluate._tables import Table
 
 _MODULES = {
     "tokens": "draftcritic.evaluate._made_up",
+    "actions": "draftcritic.evaluate._claimed_actions",
+    "acknowledgements": "draftcritic.evaluate._acknowledgements",
 }
 
 

@@ -101,6 +101,11 @@ class Settings(BaseSettings):
     never_flag: types.Words = setting(
         "Words and tokens that no fabrication finding is about, such as names of products.", _LIST, default=()
     )
+    tool_actions: types.ToolActions = setting(
+        "What a tool does when its name does not tell: words of actions that a draft may then claim.",
+        "a table of names of tools to a list of words, e.g. {crm_sync: [update, add]}; JSON in the environment",
+        default={},
+    )
     fail_closed_tags: types.Words = setting(
         "Sensitive tags whose drafts are refused when the critic fails, whatever `on_failure` says.",
         f"{_LIST}; each a tag of `sensitive_tags` or of a preference",

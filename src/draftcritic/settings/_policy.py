@@ -39,6 +39,7 @@ def policy_of(settings: Settings) -> Policy:
         identifier_keys=settings.identifier_keys,
         identifier_patterns=settings.identifier_patterns,
         never_flag=settings.never_flag,
+        tool_actions=settings.tool_actions,
         rules=settings.rules,
         rules_source=rules_source,
         prompt_template=settings.prompt_template,

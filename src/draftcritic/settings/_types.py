@@ -236,6 +236,7 @@ IdentifierPatterns = Annotated[
 Template = Annotated[Text, AfterValidator(_template)]
 ModelChoice = Annotated[Any, AfterValidator(_model)]
 ModelKwargs = Annotated[dict[str, Any], BeforeValidator(_json_text), AfterValidator(_model_kwargs)]
+ToolActions = Annotated[dict[Text, Words], BeforeValidator(_json_text)]
 RefusalTexts = Annotated[
     dict[Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, pattern=r"^([a-z]{2}|\*)$")], Text],
     BeforeValidator(_json_text),

@@ -193,7 +193,7 @@ class _Scene:
             language.vetoes.search(f"{clause}{BORDER} {inside}")
             or language.sentence_vetoes.search(left)
             or language.vetoes_after.match(after)
-            or self._is_asked()
+            or self._is_asked(is_whole=report[0][0] == START)
             or _is_quoted(self.text, self.start)
         ):
             return None
@@ -213,12 +213,17 @@ class _Scene:
             refers_back=language.refers_back.search(f"{left}{inside}") is not None,
         )
 
-    def _is_asked(self) -> bool:
-        """Whether the sentence asks, and not only for something else behind a comma."""
+    def _is_asked(self, *, is_whole: bool) -> bool:
+        """Whether the sentence asks, and not only for something else behind a comma.
+
+        A claim that would be a sentence of its own only opens the question: "All set, what is your name?".
+        """
         end = _SENTENCE_END.search(self.lowered, self.end, self.end + _LOOK_BEHIND)
         if end is None or end[0] not in _QUESTION:
             return False
         rest = self.lowered[self.end : end.start()]
+        if is_whole and rest.lstrip(" ").startswith(","):
+            return True
         return not (rest.count('"') % 2 or any(sign in rest for sign in (",", ";", "\u2014", "\u201c", " - ")))
 
 

@@ -17,7 +17,8 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 _MAX_ARGUMENTS = 4000
 _MAX_RESULT = 400
 _FAILED = re.compile(
-    r"\s*(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|bad request|not found)\b"
+    r"\A\s{0,9}(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|"
+    r"bad request|not found)\b"
     r"|status code: [45]\d\d)"
     r"|[\"'](?:error|exception|error_message)[\"']\s*:\s*(?!null|none|false|[\"']{2}|\{\}|\[\])\S"
     r"|[\"'](?:success|ok|succeeded)[\"']\s*:\s*false"
@@ -131,7 +132,7 @@ def _argument_words(call: Any) -> frozenset[str]:
 
 def _has_failed(call: Any) -> bool:
     result = _value(call, "result", "output", "response")
-    return result is not None and _FAILED.match(_text(result, _MAX_RESULT)) is not None
+    return result is not None and _FAILED.search(_text(result, _MAX_RESULT)) is not None
 
 
 def _text(value: Any, most: int) -> str:

@@ -1,0 +1,233 @@
+# ruff: noqa: RUF001 - drafts in other scripts are the point here
+"""Claimed actions: what is one, what grounds it, what it costs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from draftcritic.core import detect_fabrication
+from draftcritic.core.fabrication._action_claims import MAX_LOOKS, find_action_claims
+
+SHARED = Path(os.environ.get("DRAFTCRITIC_SHARED", Path(__file__).parents[2] / "../shared")) / "data"
+
+CLAIMS = {
+    "en": (
+        "I've cancelled your order.",
+        "Your flight has been booked for May 3.",
+        "Done! Your alarm is set.",
+        "I turned the lights off.",
+        "I went ahead and booked it.",
+        "I was able to cancel your flight.",
+        "The lights have been turned off.",
+        "Turned off the lights",
+        "You have successfully registered.",
+        "It's been taken care of.",
+        "When you asked, I cancelled the order.",
+        "Okay, I have updated the task, anything else?",
+        'I\'ve sent Nick a message saying "Are you coming?"',
+    ),
+    "es": ("He cancelado tu reserva.", "Se ha enviado el correo a María.", "Ya cancelé tu pedido.", "¡Hecho!"),
+    "de": (
+        "Gerne habe ich den Termin für morgen um 10 Uhr eingetragen.",
+        "Ich habe Milch, Brot und Käse zur Liste hinzugefügt.",
+        "Ich freue mich, dass Ihre Bestellung storniert wurde.",
+        "Der Betrag wurde Ihrem Konto am 3. Mai gutgeschrieben.",
+        "Verstanden, die alten Daten sind gelöscht.",
+    ),
+    "fr": ("J'ai annulé votre réservation.", "Je l'ai supprimé.", "Votre commande a bien été annulée.", "C'est fait !"),
+    "pt": ("Cancelei sua reserva.", "O e-mail foi enviado com sucesso.", "Já adicionei o evento."),
+    "it": ("Ho annullato la prenotazione.", "La prenotazione è stata annullata.", "L'ho eliminato.", "Fatto!"),
+    "nl": ("Ik heb uw boeking geannuleerd.", "Uw boeking is geannuleerd.", "De terugbetaling werd verwerkt."),
+    "ja": ("予約をキャンセルしました。", "返金処理が完了しました。", "注文が取り消されました。"),
+    "zh": ("已为您取消订单。", "我帮您把会议改到明天了。", "闹钟设置成功。", "您的申请已提交。"),
+    "ko": ("예약을 취소했습니다.", "알람이 설정되었습니다.", "이메일을 보냈습니다."),
+    "ar": ("تم إلغاء حجزك.", "لقد قمت بإلغاء الطلب.", "ألغيت حجزك."),
+    "ru": ("Я отменил вашу бронь.", "Ваше бронирование отменено.", "Письмо было отправлено."),
+    "hi": ("मैंने आपका ऑर्डर रद्द कर दिया है।", "अलार्म सेट कर दिया गया है।"),
+    "pl": ("Anulowałem twoje zamówienie.", "Twoje konto zostało zamknięte."),
+    "sv": ("Jag har avbokat din tid.",),
+    "uk": ("Я скасував ваше бронювання.",),
+    "tr": ("Siparişinizi iptal ettim.",),
+}
+NO_CLAIMS = {
+    "en": (
+        "Should I cancel it?",
+        "Has it been cancelled?",
+        "All set, what is the name of the patient?",
+        "I'll cancel it.",
+        "I can cancel your booking.",
+        "If it has been cancelled, let me know.",
+        "Once your refund has been processed, you'll be notified.",
+        "It should have been cancelled.",
+        "It has not been cancelled.",
+        "No refund has been issued.",
+        "Your flight was booked on May 3.",
+        "Your order was shipped yesterday according to the carrier.",
+        "I see that your order has been shipped.",
+        "The flights that have been cancelled by the airline are eligible.",
+        'You can say "I\'ve cancelled it".',
+        "> I've cancelled it",
+        "You have cancelled your flight.",
+        "John has booked the room.",
+        "Refunds are processed within 5 days.",
+        "To get refunded, reply here.",
+    ),
+    "es": (
+        "No he cancelado nada.",
+        "Puedo cancelar tu pedido.",
+        "Tu reserva será cancelada.",
+        "Según el sistema, tu pedido fue enviado ayer.",
+    ),
+    "de": (
+        "Ich habe die Buchung nicht storniert.",
+        "Ihre Buchung wird storniert.",
+        "Die Bestellung, die storniert wurde, war vom Mai.",
+        "Sobald der Betrag erstattet wurde, melde ich mich.",
+    ),
+    "fr": ("Je n'ai pas annulé la commande.", "La réservation qui a été annulée hier.", "Voulez-vous que j'annule ?"),
+    "pt": ("Não cancelei nada.", "Se foi cancelada, me avise."),
+    "it": ("Non ho annullato nulla.", "La prenotazione sarà annullata."),
+    "nl": ("Ik heb niets geannuleerd.", "De boeking wordt geannuleerd."),
+    "ja": ("キャンセルしましたか？", "キャンセルされた場合はご連絡ください。", "承知いたしました。"),
+    "zh": ("还没有取消。", "如果已取消，请告诉我。", "已预订的航班不能退。", "我可以帮您取消订单。"),
+    "ko": ("취소하지 않았습니다.", "취소되면 알려드리겠습니다.", "취소되었습니까?"),
+    "ar": ("لم يتم إلغاء الحجز.", "سيتم إلغاء الحجز.", "هل تم إلغاء الحجز؟"),
+    "ru": ("Я не отменил бронь.", "Бронь будет отменена.", "Вы отменили бронь."),
+    "hi": ("मैंने रद्द नहीं किया है।", "ऑर्डर रद्द कर दिया जाएगा।"),
+}
+
+
+def action_findings(draft, calls=(), **sources):
+    return [finding for finding in detect_fabrication(draft, calls, **sources) if finding.kind == "action_claim"]
+
+
+@pytest.mark.parametrize(("language", "draft"), [(code, draft) for code, drafts in CLAIMS.items() for draft in drafts])
+def test_reports_of_finished_actions_are_claims(language, draft):
+    claims = find_action_claims(draft)
+    assert [claim.language for claim in claims] or language
+    assert claims
+    assert all(0 <= claim.start < claim.end <= len(draft) for claim in claims)
+
+
+@pytest.mark.parametrize(
+    ("language", "draft"), [(code, draft) for code, drafts in NO_CLAIMS.items() for draft in drafts]
+)
+def test_everything_else_is_none(language, draft):
+    assert find_action_claims(draft) == [], language
+
+
+def test_a_finding_says_what_is_claimed_and_where():
+    draft = "Sure. I've just cancelled your booking."
+    (finding,) = action_findings(draft, [{"name": "get_booking", "args": {}, "result": "open"}])
+    assert draft[slice(*finding.span)] == finding.identifier == "I've just cancelled"
+    assert (finding.severity, finding.confidence) == ("high", 0.9)
+    assert finding.reason == (
+        "The draft says that something was done (cancel), "
+        "and the tool calls of this turn only looked something up or failed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("draft", "call"),
+    [
+        ("I've cancelled it.", {"name": "cancel_reservation"}),
+        ("I've cancelled it.", {"name": "deleteBooking"}),
+        ("Your appointment has been rescheduled.", {"name": "ModifyRegistration"}),
+        ("Your order has been cancelled.", {"name": "update_order", "args": {"status": "cancelled"}}),
+        ("The refund has been processed.", {"name": "return_items"}),
+        ("I've cancelled it.", {"name": "execute_workflow"}),
+        ("I've cancelled it.", {"name": ""}),
+        ("Die Buchung wurde storniert.", {"name": "cancel_reservation"}),
+        ("予約をキャンセルしました。", {"name": "cancel_reservation"}),
+        ("The address has been successfully standardised.", {"name": "standardise_address"}),
+        ("Your order has been cancelled.", {"name": "get_order", "result": '{"status": "cancelled"}'}),
+    ],
+)
+def test_a_call_that_fits_grounds_a_claim(draft, call):
+    assert action_findings(draft, [call]) == []
+
+
+@pytest.mark.parametrize(
+    ("draft", "call", "confidence"),
+    [
+        ("I've cancelled it.", {"name": "get_reservation"}, 0.9),
+        ("I've cancelled it.", {"name": "get_order", "result": '{"status": "cancelled"}'}, 0.9),
+        ("I've cancelled it.", {"name": "cancel_reservation", "result": "Error: no such reservation"}, 0.9),
+        ("I've cancelled it.", {"name": "cancel", "result": {"output": None, "exception": "wrong token"}}, 0.9),
+        ("I've sent the mail.", {"name": "cancel_reservation"}, 0.7),
+        ("Your table is booked for eight.", None, 0.5),
+    ],
+)
+def test_other_calls_and_failed_ones_ground_nothing(draft, call, confidence):
+    (finding,) = action_findings(draft, [call] if call else [])
+    assert finding.confidence == confidence
+
+
+def test_wording_that_refers_back_is_grounded_by_what_the_conversation_tells():
+    told = "assistant: I've cancelled reservation HX2."
+    assert action_findings("As mentioned, I've already cancelled it.", hydrated_context=told) == []
+    (again,) = action_findings("I've cancelled it.", hydrated_context=told)
+    assert again.confidence == 0.5
+    (never,) = action_findings("I've already cancelled it.", hydrated_context="user: hello")
+    assert never.confidence == 0.9
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["has been cancelled ", "I've cancelled it. ", "ich habe a b c storniert ", '"', "\n", ",", "a'", "\u200b"],
+)
+def test_work_grows_linearly_with_hostile_text(unit):
+    # A quadratic pattern would need hours for this.
+    assert len(find_action_claims(unit * (400_000 // len(unit)))) <= MAX_LOOKS
+
+
+@pytest.mark.parametrize(
+    "unit", ["deadbeef", "已为您", "已取消", "しました", "취소 했습니다 ", "تم إلغاء ", "я отменил ", "रद्द कर "]
+)
+def test_work_grows_linearly_in_every_script(unit):
+    assert len(find_action_claims(unit * (400_000 // len(unit)))) <= MAX_LOOKS
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["I've", "cancelled", "turned", "İ", "ß", "已取消", '"', "?", "\n", "been"]), st.text()
+        ),
+        max_size=12,
+    )
+)
+def test_no_text_makes_it_fail_and_every_claim_lies_in_it(parts):
+    text = " ".join(parts)
+    assert all(0 <= claim.start <= claim.end <= len(text) for claim in find_action_claims(text))
+
+
+def _rows(name):
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the development data is not beside the checkout")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_quality_on_real_claims():
+    flagged = {"grounded": [], "ungrounded": [], "no_claim": []}
+    for row in _rows("action_claims"):
+        found = action_findings(row["draft"], row["tool_calls_this_turn"], user_message=row["user_message"])
+        flagged[row["label"]].append(bool(found))
+    shares = {label: sum(found) / len(found) for label, found in flagged.items()}
+    assert shares["ungrounded"] >= 0.95
+    assert shares["grounded"] <= 0.01
+    assert shares["no_claim"] <= 0.005
+
+
+def test_reports_of_many_languages_are_claims():
+    reports = [row for row in _rows("acks") if row["source"] == "ha-intents" and row["lang"] != "vi"]
+    assert sum(bool(find_action_claims(row["text"])) for row in reports) / len(reports) >= 0.75
