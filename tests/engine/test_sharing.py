@@ -25,6 +25,21 @@ class Clock:
         return self.now
 
 
+class Joined(Sharing):
+    """Says when so many have found the call under way."""
+
+    def __init__(self, window, count):
+        super().__init__(window)
+        self.left, self.all = count, threading.Event()
+
+    def find(self, key):
+        found = super().find(key)
+        self.left -= isinstance(found, Flight)
+        if not self.left:
+            self.all.set()
+        return found
+
+
 class Held(ScriptedCriticModel):
     """Answers when it is released."""
 
@@ -133,11 +148,14 @@ def test_a_failure_is_not_kept(answer):
 
 @pytest.mark.parametrize(("answer", "failure"), [(REVISE, None), (ConnectionError(), "error")])
 def test_threads_wait_for_the_call_under_way_and_share_how_it_ends(answer, failure):
-    reviewer, model, reviews = critic(Sharing(5.0)), Held([answer]), []
+    sharing, model, reviews = Joined(5.0, 3), Held([answer]), []
+    reviewer = critic(sharing)
     threads = [threading.Thread(target=lambda: reviews.append(reviewer.review(DRAFT, model))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
+    threads[0].start()
     assert model.asked.wait(LONG)
+    for thread in threads[1:]:
+        thread.start()
+    assert sharing.all.wait(LONG)
     model.release.set()
     for thread in threads:
         thread.join(LONG)
