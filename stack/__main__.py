@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -46,6 +47,10 @@ def _build() -> int:
     return 0
 
 
+def _named_by_user() -> dict[str, str]:
+    return {name: os.environ[name] for name in services.WATCHED_BY_HAND if name in os.environ}
+
+
 def _up(folder: Path, offset: int, webhook: str | None) -> int:
     programs = provide(print)
     at = Addresses({name: port + offset for name, port in PORTS.items()})
@@ -54,7 +59,7 @@ def _up(folder: Path, offset: int, webhook: str | None) -> int:
         raise StackError(f"already running: {', '.join(run.running())}; stop it with `make stack-down`")
     try:
         run.start(services.jaeger(programs, at))
-        run.start(services.collector(programs, at))
+        run.start(services.collector(programs, at, {**services.WATCHED_BY_HAND, **_named_by_user()}))
         run.start(services.alertmanager(programs, at, folder, webhook))
         run.start(services.prometheus(programs, at, folder))
     except BaseException:

@@ -35,6 +35,8 @@ PROMETHEUS_FLAGS: Final = (
     "--web.enable-lifecycle",
     "--storage.tsdb.retention.time=15d",
 )
+WATCHED_BY_HAND: Final = {"TAIL_SAMPLING_REST_PERCENT": "100"}
+"""What differs from the collector's defaults where somebody tries things out and wants to see every trace."""
 ALERTMANAGER_FLAGS: Final = ("--cluster.listen-address=",)
 
 

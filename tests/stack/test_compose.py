@@ -87,6 +87,12 @@ def test_inside_the_network_the_collector_finds_jaeger(compose: dict[str, Any]) 
     assert compose["otel-collector"]["environment"]["JAEGER_OTLP_ENDPOINT"] == f"jaeger:{PORTS['jaeger_otlp']}"
 
 
+def test_every_trace_is_seen_where_somebody_tries_things_out(compose: dict[str, Any]) -> None:
+    environment = compose["otel-collector"]["environment"]
+    for variable, value in services.WATCHED_BY_HAND.items():
+        assert environment[variable] == f"${{{variable}:-{value}}}"
+
+
 def test_addresses_that_are_left_to_defaults_are_the_published_ports(native: dict[str, Service]) -> None:
     texts = {
         "otel-collector": (ROOT / "collector-config.yaml").read_text("utf-8"),
