@@ -21,10 +21,15 @@ class Boundary:
     def __init__(self) -> None:
         self.failures = 0
         self._logged: set[tuple[str, str]] = set()
+        self._blocks: dict[str, _Contained] = {}
 
     def around(self, place: str) -> _Contained:
-        """Return a block that ends every `Exception` raised inside; `place` names it in the log."""
-        return _Contained(self, place)
+        """Return a block that ends every `Exception` raised inside; `place`, a fixed word, names it in the log."""
+        block = self._blocks.get(place)
+        if block is None:
+            # It keeps nothing between its uses, so all threads share the one of a place.
+            block = self._blocks[place] = _Contained(self, place)
+        return block
 
     def caught(self, place: str, error: Exception) -> None:
         """Count a failure, and log it if it is the first of its kind."""

@@ -112,6 +112,10 @@ def clean(value: Any, limit: int = MAX_TEXT) -> Value | None:
 
 def put(attributes: dict[str, Value], name: str, value: Any, limit: int = MAX_TEXT) -> None:
     """Set an attribute to the cleaned value, unless there is none."""
+    if type(value) is str and len(value) <= limit and value.isascii():
+        # Most texts are clean: ids and names.
+        attributes[name] = value
+        return
     cleaned = clean(value, limit)
     if cleaned is not None:
         attributes[name] = cleaned
@@ -126,6 +130,8 @@ def count_of(value: Any) -> int | None:
 
 def amount_of(value: Any) -> float | None:
     """Return a finite amount of at least 0 as a double, or None for what is none."""
+    if type(value) is float:
+        return value if 0 <= value < _INT64 else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _INT64:
         return None
     return float(value)

@@ -33,15 +33,19 @@ def emit_evaluation(logger: Logger, review: Review, context: Context, *, with_co
 
 def evaluation_attributes(review: Review, *, with_content: bool) -> dict[str, Value]:
     """Return the attributes of the event."""
-    attributes: dict[str, Value] = {}
-    put(attributes, names.EVALUATION_NAME, names.EVALUATOR)
-    put(attributes, names.EVALUATION_LABEL, review.verdict)
-    put(attributes, names.EVALUATION_VALUE, amount_of(review.assessment.confidence))
-    put(attributes, names.GEN_AI_RESPONSE_ID, review.turn.response_id or None)
-    put(attributes, names.ERROR_TYPE, error_type(review))
-    put(attributes, names.GATE_REASON, review.assessment.reason)
-    if review.call is not None:
-        put(attributes, names.SKU, review.call.sku or names.SKU_UNKNOWN)
+    attributes: dict[str, Value] = {names.EVALUATION_NAME: names.EVALUATOR}
+    if (verdict := review.verdict) is not None:
+        attributes[names.EVALUATION_LABEL] = verdict._value_
+    if (confidence := amount_of(review.assessment.confidence)) is not None:
+        attributes[names.EVALUATION_VALUE] = confidence
+    if review.turn.response_id:
+        put(attributes, names.GEN_AI_RESPONSE_ID, review.turn.response_id)
+    reflection = review.reflection
+    if isinstance(reflection, Failed):
+        put(attributes, names.ERROR_TYPE, error_type(reflection))
+    attributes[names.GATE_REASON] = review.assessment.reason._value_
+    if reflection is not None and reflection.call is not None:
+        put(attributes, names.SKU, reflection.call.sku or names.SKU_UNKNOWN)
     if with_content:
         put(attributes, names.EVALUATION_EXPLANATION, _explanation(review), MAX_CONTENT)
         attributes.update(content_attributes(review))

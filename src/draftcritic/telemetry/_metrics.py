@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from draftcritic.core import (
     Action,
     CircuitState,
+    Failed,
     Failure,
     GateDecision,
     GateReason,
+    Judged,
     Mode,
+    ModelCall,
     Review,
     Verdict,
     VerdictSource,
@@ -164,21 +167,21 @@ class Metrics:
             context: holds the review's span, for exemplars.
         """
         assessment = review.assessment
+        reflection = review.reflection
         self.decided(assessment.decision, assessment.reason, context)
-        if review.verdict is not None and review.source is not None:
-            series = (review.verdict, review.source, assessment.reason, review.action)
-            self._verdict(review, series, context)
+        verdict, source = review.verdict, review.source
+        if verdict is not None and source is not None:
+            self._verdict(review, (verdict, source, assessment.reason, review.action), reflection, context)
         confidence = amount_of(assessment.confidence)
         if confidence is not None:
-            labels = {names.GATE_DECISION: assessment.decision.value}
-            self._confidence.record(confidence, labels, context)
-        if review.call is not None:
-            self._usage(review, context)
+            self._confidence.record(confidence, {names.GATE_DECISION: assessment.decision._value_}, context)
+        if reflection is not None and reflection.call is not None:
+            self._usage(reflection.call, context)
         for finding in assessment.findings or ():
             kind = str(finding.kind) if finding.kind in self._kinds else names.KIND_OTHER
             self._fabrications.add(1, {names.KIND: kind, names.ACTION: review.action.value}, context)
-        if review.failure is not None:
-            self._failures.add(1, {names.FAILURE: review.failure.value}, context)
+        if isinstance(reflection, Failed):
+            self._failures.add(1, {names.FAILURE: reflection.failure.value}, context)
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review."""
@@ -200,21 +203,19 @@ class Metrics:
         self._policy_whole = whole
         self._policy.set(int(whole))
 
-    def _verdict(self, review: Review, series: Series, context: Context) -> None:
-        sku = self._sku(review.call.sku if review.call is not None else None)
+    def _verdict(self, review: Review, series: Series, reflection: Judged | Failed | None, context: Context) -> None:
+        call = reflection.call if reflection is not None else None
+        sku = self._sku(call.sku if call is not None else None)
         self._reviews.add(1, _labels(series, sku), context)
         duration = amount_of(review.duration_s)
         if duration is not None:
-            labels = {names.VERDICT: series[0].value, names.SKU: sku}
-            if review.failure is not None:
+            labels = {names.VERDICT: series[0]._value_, names.SKU: sku}
+            if isinstance(reflection, Failed):
                 # The exception's name stands on the span: here only a closed set may.
-                labels[names.ERROR_TYPE] = review.failure.value
+                labels[names.ERROR_TYPE] = reflection.failure.value
             self._duration.record(duration, labels, context)
 
-    def _usage(self, review: Review, context: Context) -> None:
-        call = review.call
-        if call is None:
-            return
+    def _usage(self, call: ModelCall, context: Context) -> None:
         sku = self._sku(call.sku)
         for direction, tokens in (
             (names.DIRECTION_INPUT, count_of(call.usage.input_tokens)),
@@ -250,19 +251,22 @@ class _Depth:
             return self._value
 
 
+# `_value_` is what `value` returns, without its call: these are made for every draft.
+
+
 def _labels(series: Series, sku: str) -> dict[str, str]:
     verdict, source, reason, action = series
     return {
-        names.VERDICT: verdict.value,
-        names.VERDICT_SOURCE: source.value,
-        names.GATE_REASON: reason.value,
-        names.ACTION: action.value,
+        names.VERDICT: verdict._value_,
+        names.VERDICT_SOURCE: source._value_,
+        names.GATE_REASON: reason._value_,
+        names.ACTION: action._value_,
         names.SKU: sku,
     }
 
 
 def _decision_labels(decision: GateDecision, reason: GateReason) -> dict[str, str]:
-    return {names.GATE_DECISION: decision.value, names.GATE_REASON: reason.value}
+    return {names.GATE_DECISION: decision._value_, names.GATE_REASON: reason._value_}
 
 
 def _action(mode: Mode, verdict: Verdict) -> Action:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from opentelemetry import context as context_api
@@ -29,8 +28,7 @@ _SUPPRESSED_KEYS = (
 )
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a draft was written.
 
     Attributes:
@@ -63,8 +61,10 @@ def capture_origin(run_id: Any = None) -> Origin:
         evaluated = trace.set_span_in_context(run_span, context)
     elif _is_model_call(current):
         evaluated = context
-    suppressed = any(context_api.get_value(key, context) for key in _SUPPRESSED_KEYS)
-    return Origin(context, evaluated, suppressed)
+    for key in _SUPPRESSED_KEYS:
+        if context_api.get_value(key, context):
+            return Origin(context, evaluated, True)
+    return Origin(context, evaluated)
 
 
 def _is_model_call(span: Span) -> bool:
@@ -78,8 +78,8 @@ def _is_model_call(span: Span) -> bool:
 def _open_run_span(run_id: Any) -> tuple[Span | None, bool]:
     """Return OpenInference's open span of the run, and whether the run is a model call."""
     tracer = _openinference_tracer()
-    uuid = _uuid(run_id)
-    if tracer is None or uuid is None:
+    uuid = _uuid(run_id) if tracer is not None else None
+    if uuid is None:
         return None, False
     span = tracer.get_span(uuid)
     if not isinstance(span, Span) or not span.get_span_context().is_valid:
@@ -94,6 +94,8 @@ def _openinference_tracer() -> Any:
     Its public `get_span` prints when it is not, so the tracer is looked at first. It is never imported from here.
     """
     module = sys.modules.get(_OPENINFERENCE)
+    if module is None:
+        return None
     instrumentor = getattr(getattr(module, "LangChainInstrumentor", None), "_instance", None)
     return getattr(instrumentor, "_tracer", None)
 

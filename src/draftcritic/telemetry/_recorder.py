@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from draftcritic.core import (
     CircuitState,
+    Failed,
     GateDecision,
     GateReason,
     Mode,
@@ -32,7 +32,6 @@ from draftcritic.telemetry._parent import Origin, capture_origin
 from draftcritic.telemetry._span import (
     call_end_attributes,
     call_start_attributes,
-    error_type,
     review_attributes,
 )
 
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
+
+_KEPT_SKUS = 64
+"""SKUs that are worked out once: an application talks to few models."""
 
 
 class TelemetryRecorder:
@@ -76,6 +78,8 @@ class TelemetryRecorder:
         self._tracer_provider = tracer_provider
         self._meter_provider = meter_provider
         self._zeroed: MeterProvider | None = None
+        self._stamped: TracerProvider | None = None
+        self.sku_of = lru_cache(_KEPT_SKUS)(normalise_sku)
         release = _version()
         self.tracer = trace.get_tracer(names.SCOPE, release, tracer_provider)
         self.logger = _logs.get_logger(names.SCOPE, release or "", logger_provider)
@@ -155,11 +159,16 @@ class TelemetryRecorder:
         if meter_provider is not self._zeroed:
             self._zeroed = meter_provider
             self.metrics.start_at_zero()
-        stamp_spans_of(self._tracer_provider or trace.get_tracer_provider())
+        tracer_provider = self._tracer_provider or trace.get_tracer_provider()
+        if tracer_provider is not self._stamped:
+            stamp_spans_of(tracer_provider)
+            self._stamped = tracer_provider
 
 
 class TelemetryRecord:
     """Follows one review. No method raises."""
+
+    __slots__ = ("_around", "_context", "_finished", "_origin", "_recorder", "_span", "_turn")
 
     def __init__(self, recorder: TelemetryRecorder, turn: Turn, span: Span, context: Context, origin: Origin) -> None:
         self._recorder = recorder
@@ -192,9 +201,12 @@ class TelemetryRecord:
         if self._finished:
             return
         self._finished = True
-        with self._around("span"), self._ending():
-            if self._span.is_recording():
-                self._write(review)
+        with self._around("span"):
+            try:
+                if self._span.is_recording():
+                    self._write(review)
+            finally:
+                self._span.end()
         with self._around("metrics"):
             self._recorder.metrics.reviewed(review, self._context)
         if review.verdict is not None and not self._origin.suppressed:
@@ -206,22 +218,15 @@ class TelemetryRecord:
                     with_content=self._recorder.content.on_event,
                 )
 
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self._span.end()
-
     def _write(self, review: Review) -> None:
         attributes = review_attributes(
             review,
-            normalise_sku(self._turn.draft_model),
+            self._recorder.sku_of(self._turn.draft_model),
             threshold=self._recorder.threshold,
             with_content=self._recorder.content.on_span,
         )
         self._span.set_attributes(attributes)
-        if error_type(review) is not None:
+        if isinstance(review.reflection, Failed):
             self._span.set_status(Status(StatusCode.ERROR))
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from draftcritic.core import Failed, Forced, Judged, ModelCall, Review, Verdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from draftcritic.core import Assessment, Failed, Forced, Judged, ModelCall, Review, Turn, Verdict
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, count_of, put
+
+if TYPE_CHECKING:
+    from draftcritic.core.fabrication import FabricationFinding
 
 
 def review_attributes(
@@ -20,17 +26,19 @@ def review_attributes(
         threshold: the confidence threshold when the assessment does not tell it.
         with_content: texts of the turn may be written.
     """
-    attributes: dict[str, Value] = {}
-    if with_content:
-        attributes.update(content_attributes(review))
+    attributes: dict[str, Value] = content_attributes(review) if with_content else {}
+    reflection = review.reflection
     _put_ids(attributes, review)
-    _put_draft(attributes, review, draft_sku)
-    _put_findings(attributes, review)
-    if review.call is not None:
-        put(attributes, names.PROMPT_OMITTED, review.call.omitted or None)
-        put(attributes, names.SHARED, review.call.shared or None)
-        attributes.update(call_attributes(review.call))
-    _put_assessment(attributes, review, threshold)
+    _put_draft(attributes, review.turn, draft_sku)
+    if review.assessment.findings is not None:
+        _put_findings(attributes, review.assessment.findings)
+    if reflection is not None:
+        _put_reflection(attributes, reflection)
+    _put_assessment(attributes, review.assessment, threshold)
+    attributes[names.MODE] = review.mode._value_
+    if isinstance(reflection, Failed):
+        attributes[names.FAILURE] = reflection.failure._value_
+        put(attributes, names.ERROR_TYPE, error_type(reflection))
     _put_decision(attributes, review)
     return attributes
 
@@ -64,11 +72,9 @@ def call_end_attributes(call: ModelCall) -> dict[str, Value]:
     return attributes
 
 
-def error_type(review: Review) -> str | None:
-    """Return what ended the critic's work: the exception's name, else the failure; None when nothing did."""
-    if not isinstance(review.reflection, Failed):
-        return None
-    return review.reflection.error_type or str(review.reflection.failure)
+def error_type(failed: Failed) -> str:
+    """Return what ended the critic's work: the exception's name, else the failure."""
+    return failed.error_type or str(failed.failure)
 
 
 def content_attributes(review: Review) -> dict[str, Value]:
@@ -89,54 +95,69 @@ def content_attributes(review: Review) -> dict[str, Value]:
     return attributes
 
 
+# This runs for every draft: words of a closed set and plain numbers need no cleaning, and `_value_` is what `value`
+# returns, without its call.
+
+
 def _put_ids(attributes: dict[str, Value], review: Review) -> None:
     turn = review.turn
-    put(attributes, names.USER_ID, turn.user_id or None)
-    put(attributes, names.SESSION_ID, turn.session_id or None)
-    put(attributes, names.GEN_AI_CONVERSATION_ID, turn.conversation_id or None)
-    put(attributes, names.GEN_AI_RESPONSE_ID, turn.response_id or None)
-    put(attributes, names.NODE, names.NODE_NAME)
-    put(attributes, names.RUN_ID, turn.run_id or None)
-    put(attributes, names.POLICY_VERSION, review.policy_version or None)
+    for name, value in (
+        (names.USER_ID, turn.user_id),
+        (names.SESSION_ID, turn.session_id),
+        (names.GEN_AI_CONVERSATION_ID, turn.conversation_id),
+        (names.GEN_AI_RESPONSE_ID, turn.response_id),
+    ):
+        if value:
+            put(attributes, name, value)
+    attributes[names.NODE] = names.NODE_NAME
+    if turn.run_id:
+        put(attributes, names.RUN_ID, turn.run_id)
+    if review.policy_version:
+        put(attributes, names.POLICY_VERSION, review.policy_version)
 
 
-def _put_draft(attributes: dict[str, Value], review: Review, draft_sku: str) -> None:
-    turn = review.turn
-    put(attributes, names.DRAFT_LENGTH, len(turn.draft))
-    put(attributes, names.DRAFT_STREAMED, turn.streamed)
-    put(attributes, names.DRAFT_EXPOSED, turn.exposed)
-    put(attributes, names.DRAFT_MODEL, turn.draft_model or None)
-    put(attributes, names.DRAFT_SKU, draft_sku)
+def _put_draft(attributes: dict[str, Value], turn: Turn, draft_sku: str) -> None:
+    attributes[names.DRAFT_LENGTH] = len(turn.draft)
+    attributes[names.DRAFT_STREAMED] = turn.streamed
+    attributes[names.DRAFT_EXPOSED] = turn.exposed
+    if turn.draft_model:
+        put(attributes, names.DRAFT_MODEL, turn.draft_model)
+    attributes[names.DRAFT_SKU] = draft_sku
 
 
-def _put_findings(attributes: dict[str, Value], review: Review) -> None:
-    findings = review.assessment.findings
-    if findings is not None:
-        put(attributes, names.FABRICATION_KINDS, sorted({str(finding.kind) for finding in findings}))
-        put(attributes, names.FABRICATION_COUNT, len(findings))
+def _put_findings(attributes: dict[str, Value], findings: Sequence[FabricationFinding]) -> None:
+    put(attributes, names.FABRICATION_KINDS, sorted({str(finding.kind) for finding in findings}))
+    attributes[names.FABRICATION_COUNT] = len(findings)
     if findings:
         put(attributes, names.FABRICATION_MAX_CONFIDENCE, max(float(f.confidence) for f in findings))
-    if isinstance(review.reflection, Judged):
-        put(attributes, names.PREFERENCES_MATCHED, len(review.matched_preferences))
 
 
-def _put_assessment(attributes: dict[str, Value], review: Review, threshold: float | None) -> None:
-    assessment = review.assessment
+def _put_reflection(attributes: dict[str, Value], reflection: Judged | Failed) -> None:
+    if isinstance(reflection, Judged):
+        attributes[names.PREFERENCES_MATCHED] = len(reflection.matched_preferences)
+    if reflection.call is not None:
+        put(attributes, names.PROMPT_OMITTED, reflection.call.omitted or None)
+        put(attributes, names.SHARED, reflection.call.shared or None)
+        attributes.update(call_attributes(reflection.call))
+
+
+def _put_assessment(attributes: dict[str, Value], assessment: Assessment, threshold: float | None) -> None:
     if assessment.confidence is not None:
         own = assessment.threshold
         put(attributes, names.CONFIDENCE_THRESHOLD, amount_of(threshold if own is None else own))
     if assessment.signals:
-        put(attributes, names.GATE_SIGNALS, list(assessment.signals))
-    put(attributes, names.SENSITIVE_TAG, assessment.sensitive_hit)
-    put(attributes, names.CONFIDENCE, amount_of(assessment.confidence))
-    put(attributes, names.MODE, review.mode)
+        attributes[names.GATE_SIGNALS] = [signal._value_ for signal in assessment.signals]
+    if assessment.sensitive_hit is not None:
+        put(attributes, names.SENSITIVE_TAG, assessment.sensitive_hit)
+    if (confidence := amount_of(assessment.confidence)) is not None:
+        attributes[names.CONFIDENCE] = confidence
 
 
 def _put_decision(attributes: dict[str, Value], review: Review) -> None:
-    put(attributes, names.FAILURE, review.failure)
-    put(attributes, names.ERROR_TYPE, error_type(review))
-    put(attributes, names.GATE_DECISION, review.assessment.decision)
-    put(attributes, names.GATE_REASON, review.assessment.reason)
-    put(attributes, names.ACTION, review.action)
-    put(attributes, names.VERDICT_SOURCE, review.source)
-    put(attributes, names.VERDICT, review.verdict)
+    attributes[names.GATE_DECISION] = review.assessment.decision._value_
+    attributes[names.GATE_REASON] = review.assessment.reason._value_
+    attributes[names.ACTION] = review.action._value_
+    if (source := review.source) is not None:
+        attributes[names.VERDICT_SOURCE] = source._value_
+    if (verdict := review.verdict) is not None:
+        attributes[names.VERDICT] = verdict._value_
