@@ -75,6 +75,110 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait():
     assert told.depth == 0
 
 
+def in_thread(function) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join(LONG)
+
+
+def blocked(told: Told, **options) -> tuple[BackgroundRunner, threading.Event]:
+    """A runner whose one worker is busy until the event is set."""
+    release, running = threading.Event(), threading.Event()
+    runner = make(told, workers=1, **options)
+    runner.submit(lambda: (running.set(), release.wait()))
+    assert running.wait(LONG)
+    return runner, release
+
+
+def test_threads_are_served_in_turn_and_each_in_its_order():
+    told, seen = Told(), []
+    runner, release = blocked(told)
+    for number in range(4):
+        runner.submit(lambda number=number: seen.append(f"busy {number}"))
+    in_thread(lambda: [runner.submit(lambda n=n: seen.append(f"other {n}")) for n in range(2)])
+    release.set()
+    assert runner.flush(LONG)
+    assert seen == ["busy 0", "other 0", "busy 1", "other 1", "busy 2", "busy 3"]
+    assert runner.close(LONG)
+
+
+def test_a_full_queue_drops_the_newest_of_the_busiest_thread():
+    told, seen, lost = Told(), [], []
+    runner, release = blocked(told, capacity=3)
+    for number in range(3):
+        assert runner.submit(
+            lambda number=number: seen.append(f"busy {number}"), lost=lambda number=number: lost.append(number)
+        )
+    taken = []
+    in_thread(lambda: taken.extend(runner.submit(lambda n=n: seen.append(f"other {n}")) for n in range(3)))
+    # The second one would leave its thread with more than the busy one has.
+    assert taken == [True, False, False]
+    assert lost == [2]
+    assert told.drops == ["queue_full"] * 3
+    assert told.depth == 3
+    release.set()
+    assert runner.flush(LONG)
+    assert seen == ["busy 0", "other 0", "busy 1"]
+    assert told.depth == 0
+    assert runner.close(LONG)
+
+
+def test_waiting_jobs_hold_no_more_memory_than_they_may():
+    told = Told()
+    runner, release = blocked(told, capacity_bytes=100)
+    assert runner.submit(int, size=lambda: 10_000)  # nobody else waits: it is not weighed
+    assert [runner.submit(int, size=lambda: 40) for _ in range(3)] == [True, True, False]
+    assert runner.submit(int, size=lambda: 20)
+    assert told.drops == ["queue_full"]
+    release.set()
+    assert runner.flush(LONG)
+    assert [runner.submit(int, size=lambda: 10_000) for _ in range(1)] == [True]
+    assert runner.close(LONG)
+    assert told.depth == 0
+
+
+def test_no_job_is_weighed_while_nobody_waits():
+    def fail() -> int:
+        raise AssertionError
+
+    runner = make(Told())
+    assert runner.submit(int, size=fail)
+    assert runner.close(LONG)
+
+
+def test_a_job_counts_once_whether_it_ends_before_close_or_after():
+    told, kept = Told(), []
+    late, ended = threading.Event(), threading.Event()
+    runner = make(told, workers=1)
+    runner.submit(lambda: kept.append(runner.keeps()))
+    assert runner.flush(LONG)
+    runner.submit(lambda: (late.wait(), kept.append(runner.keeps()), ended.set()))
+    assert not runner.close(0.05)
+    assert told.drops == ["shutdown"]
+    late.set()
+    assert ended.wait(LONG)
+    assert kept == [True, False]
+    assert not runner.keeps()
+
+
+def test_a_job_that_was_kept_is_not_lost_by_close_nor_by_a_late_fault():
+    told, late, kept = Told(), threading.Event(), threading.Event()
+    runner = make(told, workers=1)
+
+    def job():
+        assert runner.keeps()
+        kept.set()
+        late.wait()
+        raise ValueError
+
+    runner.submit(job)
+    assert kept.wait(LONG)
+    assert not runner.close(0.05)
+    late.set()
+    assert runner.flush(LONG)
+    assert told.drops == []
+
+
 def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
     told, seen = Told(), []
     runner = make(told, workers=1)
