@@ -230,4 +230,4 @@ def test_quality_on_real_claims():
 
 def test_reports_of_many_languages_are_claims():
     reports = [row for row in _rows("acks") if row["source"] == "ha-intents" and row["lang"] != "vi"]
-    assert sum(bool(find_action_claims(row["text"])) for row in reports) / len(reports) >= 0.75
+    assert sum(bool(find_action_claims(row["text"])) for row in reports) / len(reports) >= 0.7

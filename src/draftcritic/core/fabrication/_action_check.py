@@ -20,17 +20,25 @@ OTHER_DONE = 0.7
 TOLD_BEFORE = 0.5
 """Confidence when the conversation tells of such an action already: the draft may repeat it."""
 A_STATE = 0.5
-"""Confidence when the wording may describe a record."""
+"""Confidence when the wording may describe a record, or something that the draft itself writes."""
 _STEM = 5
+_WRITTEN = frozenset({"create", "add", "update", "set", "fix", "remove", "delete", "rename", "move", "mark", "done"})
+"""Actions that a draft can do itself, in the text or the code that it holds."""
 
 
 class _Turn:
     """What the turn knows of actions; each part is worked out when the first claim needs it."""
 
     def __init__(
-        self, grounding: Grounding, read_only: Collection[str], action_words: Mapping[str, Collection[str]] | None
+        self,
+        grounding: Grounding,
+        read_only: Collection[str],
+        action_words: Mapping[str, Collection[str]] | None,
+        *,
+        writes_code: bool,
     ) -> None:
         self._grounding = grounding
+        self.writes_code = writes_code
         self.tools = ToolsOfTurn(grounding.tool_calls, read_only, action_words)
 
     @cached_property
@@ -51,7 +59,7 @@ class _Turn:
             return None
         if claim.action in self.told:
             return None if claim.refers_back else TOLD_BEFORE
-        if claim.is_state:
+        if claim.is_state or (claim.action in _WRITTEN and self.writes_code):
             return A_STATE
         return OTHER_DONE if self.tools.changed_something else NOTHING_DONE
 
@@ -78,10 +86,10 @@ def claimed_actions(
         read_only: names of tools that change nothing.
         action_words: name of a tool -> words of the actions that it does, beside those in its name.
     """
-    claims = find_action_claims(draft)[:MAX_CLAIMS]
+    claims = find_action_claims(draft, MAX_CLAIMS)
     if not claims:
         return
-    turn = _Turn(grounding, read_only, action_words)
+    turn = _Turn(grounding, read_only, action_words, writes_code="```" in draft)
     for claim in claims:
         confidence = turn.confidence(claim)
         if confidence is not None:

@@ -16,7 +16,7 @@ from draftcritic.core.fabrication._action_lists import ADVERB, ALONE, BORDER, EN
 
 VAGUE = "succeed"
 """The action of words such as "successfully", which only say that something was done."""
-MAX_LOOKS = 1000
+MAX_LOOKS = 600
 """So many words of a text are looked at; a draft that holds more of them was written to cost time."""
 
 _LOOK_BEHIND, _LOOK_AHEAD = 320, 100
@@ -71,18 +71,18 @@ class ActionClaim:
     refers_back: bool = False
 
 
-def find_action_claims(text: str) -> list[ActionClaim]:
-    """Return the reports of finished actions in a text, in its order. Linear in the text."""
+def find_action_claims(text: str, most: int = MAX_LOOKS) -> list[ActionClaim]:
+    """Return at most `most` reports of finished actions in a text, in its order. Linear in the text."""
     lowered = _lower(text)
     claims: list[ActionClaim] = []
     for script in _scripts(lowered):
         if script in ("kana", "han", "hangul"):
-            claims.extend(_unspaced_claims(text, lowered, script))
+            claims.extend(islice(_unspaced_claims(text, lowered, script), most))
         else:
-            claims.extend(_spaced_claims(text, lowered, script))
+            claims.extend(islice(_spaced_claims(text, lowered, script), most))
     # One report may hold two words of the lists ("has been successfully deleted"): the most precise names the action.
     last = {claim.start: claim for claim in sorted(claims, key=_precision)}
-    return [last[start] for start in sorted(last)]
+    return [last[start] for start in sorted(last)[:most]]
 
 
 def _precision(claim: ActionClaim) -> tuple[bool, int]:

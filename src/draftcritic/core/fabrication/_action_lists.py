@@ -162,6 +162,8 @@ class _Words:
             "...": rf"(?:(?!{ADVERB}?(?:{self.barriers}|[{START}{END}]) )\S+ ){{0,24}}?",
             BORDER: re.escape(BORDER) + " ",
         }
+        if token[0] == "!":
+            return rf"(?!(?:{token[1:].replace('/', '|')}) )[^{DONE}-{ADVERB}, \d]\S* "
         return fixed.get(token) or f"{ADVERB if token in self.adverbs else ''}{re.escape(token)} "
 
 
