@@ -68,8 +68,13 @@ def _with_fixed_gateways(file: Path, gateways: list[str]) -> Path:
     return file
 
 
-def _service(stack: Stack, name: str, at: Addresses, configs: list[Path]) -> Service:
-    more = {**QUICK, "TAIL_SAMPLING_REST_PERCENT": "0", "QUEUE_DIRECTORY": str(stack.folder / f"queue-{name}")}
+def _service(stack: Stack, name: str, at: Addresses, configs: list[Path], **environment: str) -> Service:
+    more = {
+        **QUICK,
+        "TAIL_SAMPLING_REST_PERCENT": "0",
+        "QUEUE_DIRECTORY": str(stack.folder / f"queue-{name}"),
+        **environment,
+    }
     single = services.collector(stack.programs, at, more)
     arguments = [part for config in configs for part in ("--config", str(config))]
     return Service(
@@ -113,3 +118,20 @@ def test_what_no_gateway_takes_outlives_a_crash(tiers: Tiers, detail: Detail) ->
     tiers.start("agent")
     eventually(lambda: tiers.stack.jaeger.trace(trace_id(span)))
     detail("queued on disk, the collector killed, delivered after its restart")
+
+
+def test_the_first_tier_as_shipped_resolves_its_gateways(tiers: Tiers) -> None:
+    at = Addresses({**services.free_ports(), **_jaeger(tiers.stack)})
+    gateway = {
+        "GATEWAY_HOSTNAME": services.HOST,
+        "GATEWAY_PORT": str(tiers.at["gateway-0"].ports["otlp_grpc"]),
+    }
+    shipped = _service(tiers.stack, "shipped-agent", at, [ROOT / "collector" / "agent.yaml"], **gateway)
+    tiers.stack.run.start(shipped)
+    sender = Sender(at.url("otlp_http"))
+    try:
+        span = sender.span(REVIEW, draftcritic__verdict="refuse")
+        eventually(lambda: tiers.stack.jaeger.trace(trace_id(span)))
+    finally:
+        sender.close()
+        tiers.stack.run.stop("shipped-agent")
