@@ -52,11 +52,6 @@ class Rules:
         self._critic = self._made(settings)
         self._file = None if settings.config is None else WatchedFile(settings.config, settings.reload_interval)
 
-    @property
-    def latest(self) -> Critic:
-        """The critic as of the last look at the file."""
-        return self._critic
-
     def critic(self) -> Critic:
         """Return the critic, from a thread that may read a file."""
         if self._file is not None and self._file.changed():

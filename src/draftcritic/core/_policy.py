@@ -142,7 +142,9 @@ def _stated(value: Any) -> str:
         return repr(sorted(map(str, value)))
     if isinstance(value, Mapping):
         return repr(sorted((str(key), str(item)) for key, item in value.items()))
-    if isinstance(value, (str, int, float, tuple, list, type(None))):
+    if isinstance(value, (tuple, list)):
+        return repr([_stated(item) for item in value])
+    if isinstance(value, (str, int, float, type(None), CriticPreference)):
         return str(value)
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"

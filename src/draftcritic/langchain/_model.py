@@ -12,6 +12,8 @@ from draftcritic.core import reported_model_name, resolve_model_name
 from draftcritic.engine import PromptMessage, Reply, TimedCaller
 from draftcritic.langchain._isolation import isolated_config, isolated_context, isolated_model, untraced
 
+_UNWRITTEN = '"not_implemented"'
+"""How LangChain writes a part that it cannot write."""
 _LOOP_POLL = 0.1
 """Seconds between two looks at whether the application's event loop still runs."""
 
@@ -51,7 +53,7 @@ class ChatModelCritic:
     def identity(self) -> Hashable:
         """The model object; for a class that LangChain can write down, all that it is made of."""
         written = _written_down(self._model)
-        return SameObject(self._model) if written is None else written
+        return SameObject(self._model) if written is None else (type(self._model), written)
 
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as LangChain messages."""
@@ -105,16 +107,17 @@ class SameObject:
 def _written_down(model: Any) -> str | None:
     """Return a model with all its parameters and without its secrets, as LangChain keys its own cache of answers.
 
-    None when its class does not say that this is all there is to it.
+    None when its class does not say that this is all there is to it, or some part of it cannot be written down.
     """
     try:
         if not type(model).is_lc_serializable():
             return None
         from langchain_core.load import dumps
 
-        return dumps(model)
+        text = dumps(model)
     except Exception:  # foreign code
         return None
+    return None if _UNWRITTEN in text else text
 
 
 def _is_asynchronous(model: Any) -> bool:
