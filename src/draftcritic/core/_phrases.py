@@ -25,6 +25,7 @@ _SCRIPTS = (
     ("han", re.compile("[\u3400-\u9fff]")),
 )
 _LATIN = "latin"
+_LATIN_WORD = re.compile("[A-Za-z]{2}")
 
 
 def script_of(text: str) -> str:
@@ -60,11 +61,10 @@ def _scripts(folder: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def _scripts_of(text: str) -> frozenset[str]:
-    # Comments and the names of the sections are English in every list.
-    listed = "".join(line for line in text.splitlines() if not line.startswith("#") and not line.endswith(":"))
-    letters = "".join(set(listed))
+    letters = "".join(set(text))
     found = {script for script, ranges in _SCRIPTS if ranges.search(letters)}
-    if not found or re.search("[A-Za-z]{2}", listed):
+    # Comments and the names of the sections are English in every list.
+    if not found or any(_LATIN_WORD.search(line) for line in text.splitlines() if line[:1] != "#" and line[-1:] != ":"):
         found.add(_LATIN)
     return frozenset(found)
 

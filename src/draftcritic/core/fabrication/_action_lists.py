@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 from draftcritic.core._phrases import lines_of
 
@@ -37,8 +38,7 @@ _NEVER = re.compile(r"(?!)")
 _UNSPACED_GAP = "[^\u3002\uff01\uff1f!?\n\uff0c,\u3001]{0,16}?"
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """What a word of the lists reports.
 
     Attributes:
