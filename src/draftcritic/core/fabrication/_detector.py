@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from draftcritic.core.fabrication._action_check import claimed_actions
@@ -27,9 +28,14 @@ VERB_WINDOW = 60
 KEY_WINDOW = 32
 """Characters before a short hexadecimal id in which its key stands."""
 
+MAX_PAIRS = 20_000
+"""Keys with values of one draft that are looked at; a draft with more is a dump of data."""
+
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
 _SHORT_HEX = re.compile(r"\b[0-9a-fA-F]{6,16}\b")
 _KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][A-Za-z0-9_\-./]{0,127})\b")
+# Without case, `I` is also these two letters of Turkish.
+_FIRST_PERSON = re.compile("[Ii\u0130\u0131]\\s")
 _SHORTEST_UUID = 32
 _KEY_VALUE_SIGNS = (":", "=")
 _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
@@ -45,7 +51,7 @@ class _Draft:
 
     @cached_property
     def claims(self) -> list[re.Match[str]]:
-        return list(CLAIM.finditer(self.text))
+        return list(CLAIM.finditer(self.text)) if _FIRST_PERSON.search(self.text) else []
 
     @cached_property
     def claim_starts(self) -> list[int]:
@@ -209,7 +215,7 @@ def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
     if not draft.has_keys:
         return
     seen: set[tuple[str, str]] = set()
-    for pair in _KEY_VALUE.finditer(draft.text):
+    for pair in islice(_KEY_VALUE.finditer(draft.text), MAX_PAIRS):
         key, value = pair[1].lower(), pair[2]
         if key not in draft.keys or (key, value) in seen:
             continue

@@ -25,10 +25,13 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\t", "\t"), ("\\/", "/"))
 # The digit comes first: the regular expression engine then runs from digit to digit.
 _NUMBER = re.compile(r"\d(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
-_RANGE = re.compile(r"\d(?<![\w\-/]\d)\d{0,9}(?:\.\d+)?\s?(?:[-\u2013~]|to|a|bis)\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
-_SPACED = re.compile(r"\d(?<![\w.,]\d)\d{0,2}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d)")
-_ISO_DURATION = re.compile(r"(?<![A-Za-z0-9])P(?=\d|T\d)(?:\d+[YMWD])*(?:T(?:\d+(?:\.\d+)?[HMS])+)?(?![A-Za-z0-9])")
-_RANGE_END = re.compile(r"\d+(?:\.\d+)?")
+_RANGE_WIDTH = 16
+"""Characters of the other end of a range that are looked at."""
+_RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
+_RANGE_BEFORE = re.compile(r"(?<![\w\-/.:])\d{1,10}(?:\.\d+)?\s?[-\u2013~]\s?\Z")
+_JOINTS = frozenset("-/:")
+_ISO_DURATION = re.compile(r"(?<![A-Za-z0-9])P(?:\d+[YMWD])*T(?:\d+(?:\.\d+)?[HMS])+(?![A-Za-z0-9])")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?!\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4}(?!\d)"
 )
@@ -134,13 +137,11 @@ class Grounding:
         return frozenset(value for number in set(_NUMBER.findall(self.text)) for value in readings(number))
 
     @cached_property
-    def range_ends(self) -> frozenset[str]:
-        """The numbers of every range, as in 5-7, and those whose digits stand in groups, in normal form."""
-        ends = {end for found in set(_RANGE.findall(self.text)) for end in _RANGE_END.findall(found)}
-        ends.update(_SPACED.findall(self.text))
-        for duration in set(_ISO_DURATION.findall(self.text)):
-            ends.update(_RANGE_END.findall(duration))
-        return frozenset(value for number in ends for value in readings(number))
+    def _duration_parts(self) -> frozenset[str]:
+        """The numbers of durations such as PT1H30M."""
+        if "PT" not in self.text:
+            return frozenset()
+        return frozenset(part for found in set(_ISO_DURATION.findall(self.text)) for part in _DIGITS.findall(found))
 
     @cached_property
     def days(self) -> frozenset[Day]:
@@ -197,7 +198,32 @@ class Grounding:
         plain = [value for value in values if value != text]
         if any(self.stands(value) for value in plain):
             return True
-        return not self.numbers.isdisjoint(values) or not self.range_ends.isdisjoint(values)
+        if not self.numbers.isdisjoint(values) or not self._duration_parts.isdisjoint(values):
+            return True
+        return any(self._is_range_end(value) or self._is_in_groups(value) for value in values)
+
+    def _is_range_end(self, value: str) -> bool:
+        """Whether a source has the number as an end of a range, as in 5-7. May miss it."""
+        text, at = self.text, -1
+        for _ in range(_OCCURRENCES):
+            at = self._place(value, text, at + 1)
+            if at < 0:
+                return False
+            end = at + len(value)
+            low = not text[at - 1 : at].isalnum() and text[at - 1 : at] not in _JOINTS and _RANGE_AFTER.match(text, end)
+            high = not text[end : end + 1].isalnum() and text[end : end + 1] not in _JOINTS
+            if low or (high and _RANGE_BEFORE.search(text[max(0, at - _RANGE_WIDTH) : at])):
+                return True
+        return False
+
+    def _is_in_groups(self, value: str) -> bool:
+        """Whether a source has the number with spaces between its groups, as in 1 234,50."""
+        whole, _, decimals = value.partition(".")
+        if len(whole) < 4 or not whole.isdigit():
+            return False
+        spaced = f"{int(whole):,}".replace(",", " ")
+        at = self._place(spaced, self.text)
+        return at >= 0 and (not decimals or decimals in self.text[at + len(spaced) : at + len(spaced) + 8])
 
     def holds_day(self, day: Day) -> bool:
         """Whether some source holds the date; one without a year is grounded by a date of any year."""
@@ -286,11 +312,11 @@ class Grounding:
         """Whether some source holds the text as it is written, case included. May miss it."""
         return self._found(text, self.text)
 
-    def _place(self, token: str, text: str) -> int:
+    def _place(self, token: str, text: str, start: int = 0) -> int:
         if self._searches_left <= 0:
             return -1
         self._searches_left -= 1
-        return text.find(token)
+        return text.find(token, start)
 
     def _words_when_spent(self) -> frozenset[str]:
         return frozenset() if self._searches_left > 0 else self.words

@@ -68,7 +68,7 @@ def _grounds_clock(token: Token, grounding: Grounding) -> bool:
 
 
 def _grounds_reference(token: Token, grounding: Grounding) -> bool:
-    return grounding.contains(token.value) or grounding.contains_compact(token.value)
+    return grounding.quotes(token.text) or grounding.contains(token.value) or grounding.contains_compact(token.value)
 
 
 def _grounds_url(token: Token, grounding: Grounding) -> bool:

@@ -42,7 +42,7 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
     """Return the names in an English draft of which some part is neither in a source nor a common word."""
     judged = False
     for name in islice(_NAME.finditer(text), MAX_NAMES):
-        strange = [part for part in _PART.findall(name[0]) if _is_strange(part.lower(), grounding)]
+        strange = [part for part in _PART.findall(name[0]) if _is_strange(part, grounding)]
         if not strange or _is_label(text, name.start(), name.end()):
             continue
         if not judged and not _is_english(text):
@@ -56,12 +56,13 @@ def is_known_name(word: str) -> bool:
     return word in _words("known.txt")
 
 
-def _is_strange(word: str, grounding: Grounding) -> bool:
+def _is_strange(part: str, grounding: Grounding) -> bool:
+    word = part.lower()
     if len(word) < SHORTEST_PART or _REGULAR.search(word):
         return False
     if any(word in words or word.removesuffix("s") in words for words in map(_words, _LISTS)):
         return False
-    return not grounding.contains_word(word)
+    return not (grounding.quotes(part) or grounding.contains_word(word))
 
 
 def _is_label(text: str, start: int, end: int) -> bool:
