@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from draftcritic import Settings
 from draftcritic.core.fabrication import check_pattern, rules_of
+from draftcritic.settings import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,13 @@ def test_patterns_that_mean_nothing_are_refused(pattern, reason):
 def test_a_pattern_that_is_taken_is_fast_on_hostile_text(pattern, unit):
     # Unbounded backtracking would need hours.
     list(rules_of(patterns=[pattern]).identifiers_in(unit * (100_000 // len(unit))))
+
+
+def test_settings_refuse_a_bad_pattern_at_load():
+    with pytest.raises(SettingsError, match=r"identifier_patterns.*can take very long"):
+        Settings.load({"DRAFTCRITIC_IDENTIFIER_PATTERNS": r"[A-Z]{2}-\d{4},(a+)+$"})
+    taken = Settings.load(
+        {"DRAFTCRITIC_IDENTIFIER_PATTERNS": r"[A-Z]{2,3}-\d{4},K\d+", "DRAFTCRITIC_NEVER_FLAG": "Acme"}
+    )
+    assert taken.policy().identifier_patterns == (r"[A-Z]{2,3}-\d{4}", r"K\d+")
+    assert taken.policy().never_flag == ("Acme",)
