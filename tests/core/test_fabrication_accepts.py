@@ -69,10 +69,10 @@ def test_numbers_in_another_format(draft, source):
         "\u822a\u73ed\u65e5\u671f\u662f2024\u5e745\u67083\u65e5\u3002",
         "\u98db\u884c\u6a5f\u306f5\u67083\u65e5\u306b\u51fa\u767a\u3057\u307e\u3059\u3002",
         "\ucd9c\ubc1c\uc77c\uc740 2024\ub144 5\uc6d4 3\uc77c\uc785\ub2c8\ub2e4.",
-        "\u062a\u063a\u0627\u062f\u0631 \u0627\u0644\u0631\u062d\u0644\u0629 \u0641\u064a 3 \u0645\u0627\u064a\u0648 2024.",
+        "\u0627\u0644\u0631\u062d\u0644\u0629 \u0641\u064a 3 \u0645\u0627\u064a\u0648 2024.",
         "\u0906\u092a\u0915\u0940 \u0909\u0921\u093c\u093e\u0928 3 \u092e\u0908 2024 \u0915\u094b \u0939\u0948\u0964",
         "Lot jest 3 maja 2024.",
-        "Uçuş tarihi 3 Mayıs 2024.",
+        "U\u00e7u\u015f tarihi 3 May\u0131s 2024.",
     ],
 )
 def test_a_date_in_another_format(draft):
