@@ -19,11 +19,11 @@ def render(template=PLAIN, draft="the draft", preferences=(), rules=(), sensitiv
 
 def blocks(user):
     """The data blocks as a reader sees them who trusts nothing but the boundary of the first line."""
-    boundary = re.fullmatch(r"Boundary: ([0-9a-f]{16})", user.partition("\n")[0])[1]
+    boundary = re.fullmatch(r"Boundary: ([0-9a-f]{16}|example)", user.partition("\n")[0])[1]
     found = re.findall(
         rf"^--- {boundary} begin (\[\w+\])\n(.*?)\n--- {boundary} end \1$", user, re.DOTALL | re.MULTILINE
     )
-    assert user.count(boundary) == 1 + 2 * len(found)
+    assert len(re.findall(rf"\b{boundary}\b", user)) == 1 + 2 * len(found)
     return dict(found)
 
 

@@ -358,7 +358,7 @@ def test_drops_have_a_closed_set_of_reasons(harness: Harness) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_starts_with_an_empty_queue(harness: Harness) -> None:
+def test_a_forked_process_counts_its_own_queue_with_a_lock_of_its_own(harness: Harness) -> None:
     harness.recorder.queue_depth(5)
     depth = harness.recorder.metrics._depth
     depth._lock.acquire()  # another thread holds it at the moment of the fork
@@ -367,3 +367,8 @@ def test_a_forked_process_starts_with_an_empty_queue(harness: Harness) -> None:
         os._exit(depth.changed(1))
     depth._lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_a_review_may_leave_the_queue_before_it_is_told_to_have_come():
+    depth = _Depth()
+    assert [depth.changed(change) for change in (-1, 1, 1, -1)] == [0, 0, 1, 0]

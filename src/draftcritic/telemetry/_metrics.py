@@ -232,23 +232,24 @@ class Metrics:
 
 
 class _Depth:
-    """The length of the queue in this process: a forked child starts with an empty queue of its own."""
+    """The length of the queue in this process. The queue takes off by itself what a forked child inherits of it."""
 
     def __init__(self) -> None:
+        self._value = 0
         self._start()
 
     def _start(self) -> None:
-        # The lock is made anew too: in the parent another thread may have held it.
+        # In the parent another thread may have held the lock.
         self._lock = threading.Lock()
-        self._value = 0
         self._pid = os.getpid()
 
     def changed(self, change: int) -> int:
         if self._pid != os.getpid():
             self._start()
         with self._lock:
-            self._value = max(0, self._value + change)
-            return self._value
+            # A worker may tell that a review has left the queue before its caller tells that it has come.
+            self._value += change
+            return max(0, self._value)
 
 
 # `_value_` is what `value` returns, without its call: these are made for every draft.
