@@ -6,7 +6,8 @@ import re
 
 _SUM_WORDS = (
     r"\b(?:total|totals|totall?ing|sum|altogether|combined|overall|in all|comes? to|adds? up|subtotal|totale|totaal|"
-    r"suma|somme|gesamt\w*|insgesamt|summe|zusammen|samen|en tout|en todo|razem|toplam|wynosi|\u0438\u0442\u043e\u0433\u043e|"
+    r"suma|somme|gesamt\w*|insgesamt|summe|zusammen|samen|en tout|en todo|razem|toplam|wynosi|"
+    r"\u0438\u0442\u043e\u0433\u043e|"
     r"\u0432\u0441\u0435\u0433\u043e|\u0440\u0430\u0437\u043e\u043c|\u0441\u0443\u043c\u043c\u0430)\b|"
     "[\u5408\u603b\u7e3d\u8a08\u8ba1\u5171]|\ud569\uacc4|\ucd1d|\u0645\u062c\u0645\u0648\u0639|"
     '\u0625\u062c\u0645\u0627\u0644\u064a|\u0915\u0941\u0932|\u05e1\u05d4"?\u05db'

@@ -51,6 +51,8 @@ _HOURS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
+_ABOUT_MINUTES = 30
+"""Minutes to which a duration that the draft calls approximate is rounded."""
 _RUN_GAP = 250
 _LONGEST_RUN = 8
 
@@ -183,11 +185,7 @@ class Derivations:
         if hours and _MINUTES.match(unit):
             return self._lasts(60 * int(hours[1]) + int(value))
         if unit[:4] in {"hour", "hr", "hrs", "minu", "min", "mins"}:
-            minutes = float(value) * (60 if unit[0] == "h" else 1)
-            clocks = self._grounding.clocks
-            if len(clocks) > LIST_LENGTHS:
-                return True
-            return any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+            return self._lies_between(float(value) * (60 if unit[0] == "h" else 1), roughly=token.approximate)
         if unit[:4] in {"day", "days", "nigh", "week"}:
             days = sorted({day.toordinal() for found in self._grounding.days if (day := as_date(found))})
             span = int(value) * (7 if unit[0] == "w" else 1)
@@ -197,6 +195,16 @@ class Derivations:
             years = {day.year for day in self._grounding.days if day.year}
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
         return False
+
+    def _lies_between(self, minutes: float, *, roughly: bool) -> bool:
+        """Whether two times of the context are so far apart."""
+        clocks = self._grounding.clocks
+        if len(clocks) > LIST_LENGTHS:
+            return True
+        if roughly:
+            minutes = round(minutes / _ABOUT_MINUTES) * _ABOUT_MINUTES
+            clocks = frozenset(round(clock / _ABOUT_MINUTES) * _ABOUT_MINUTES for clock in clocks)
+        return any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
 
     def _lasts(self, minutes: int) -> bool:
         """Whether some source holds a duration of that many minutes, in whatever unit, or two times so far apart."""
@@ -243,6 +251,9 @@ class Derivations:
         """Whether this part and others make a total that the draft names."""
         near = sorted(self._operand_tokens(token), key=lambda other: abs(other.start - token.start))[:_PARTS]
         parts = {part for other in near for part in map(_decimal, other.value[:1])}
+        beside = [part for other in near[:2] for part in _first_value(other)]
+        if any(value + part in self._last_amounts for part in beside):
+            return True
         for other in near:
             if TOTAL.search(self._line_before(other, 24)):
                 total = _decimal(other.value[0]) if other.value else None
@@ -298,6 +309,10 @@ class Derivations:
     @cached_property
     def _sums_if_few(self) -> frozenset[Decimal]:
         return self._sums if len(self._sums) <= _LONGEST_RUN else frozenset()
+
+
+def _first_value(token: Token) -> list[Decimal]:
+    return [value for reading in token.value[:1] if (value := _decimal(reading)) is not None]
 
 
 def _first(written: str) -> list[Decimal]:

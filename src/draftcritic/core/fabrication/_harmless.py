@@ -36,8 +36,10 @@ _WORD_BEFORE = re.compile(r"([A-Z][A-Za-z]+) \Z")
 _RESOLUTIONS = frozenset({"480", "720", "1080", "1440", "2160"})
 _USUAL_TERMS = frozenset({"10", "12", "14", "15", "24", "30", "45", "48", "60", "72", "90"})
 _TERM_UNITS = frozenset(
-    ("hour", "hours", "hr", "hrs", "business", "working", "day", "days", "minute", "minutes", "min", "mins", "seconds")
-    + ("stunden", "tage", "horas", "d\u00edas", "heures", "jours")
+    {
+        *("hour", "hours", "hr", "hrs", "business", "working", "day", "days", "minute", "minutes", "min", "mins"),
+        *("seconds", "stunden", "tage", "horas", "d\u00edas", "heures", "jours"),
+    }
 )
 _TERM = re.compile(
     r"\b(?:within|in|allow|takes?|typically|usually|normally|up to|about|around|every|last|for|next|dentro de|sous|"
@@ -91,6 +93,16 @@ def fences_of(text: str) -> list[int]:
     return [fence.start() for fence in _FENCE.finditer(text)] if "```" in text else []
 
 
+def counts_up(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the starts of numbers that only count on, such as those of verses: 11 ... 12 ... 13."""
+    numbers = [token for token in tokens if token.kind == "number" and token.text.isdigit() and len(token.text) <= 3]
+    runs: set[int] = set()
+    for one, two, three in zip(numbers, numbers[1:], numbers[2:], strict=False):
+        if int(one.text) + 2 == int(two.text) + 1 == int(three.text):
+            runs.update((one.start, two.start, three.start))
+    return frozenset(runs)
+
+
 def has_cue(token: Token, text: str) -> bool:
     """Whether the words before the token say that it identifies something."""
     return _CUE.search(text[max(0, token.start - CUE_WINDOW) : token.start]) is not None
@@ -129,7 +141,7 @@ def _is_hour_of_range(token: Token, text: str) -> bool:
 
 
 def _is_general(token: Token, text: str) -> bool:
-    """Whether the number is a usual term (`within 24 hours`), part of a period (`21st century`) or of a format (`1080p`)."""
+    """Whether the number is a usual term (`within 24 hours`), part of a period (`21st century`) or format (`1080p`)."""
     if token.unit == "p" and token.text in _RESOLUTIONS:
         return True
     if token.unit in _ORDINALS and text.startswith(" century", token.end + len(token.unit)):

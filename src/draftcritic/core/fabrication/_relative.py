@@ -19,7 +19,8 @@ MOST_DAYS = 64
 _MOST_DATES_WITHOUT_TODAY = 2
 
 _TODAY = re.compile(
-    r"\b(?:today|now|current|currently|timestamp|as of|hoy|aujourd'hui|heute|oggi|hoje|vandaag|idag|dzi\u015b|bug\u00fcn|"
+    r"\b(?:today|now|current|currently|timestamp|as of|hoy|aujourd'hui|heute|oggi|hoje|vandaag|idag|dzi\u015b|"
+    r"bug\u00fcn|"
     r"\u0441\u0435\u0433\u043e\u0434\u043d\u044f)\b|\u4eca\u5929|\u4eca\u65e5|\uc624\ub298|"
     "\u0627\u0644\u064a\u0648\u0645|\u0906\u091c|\u05d4\u05d9\u05d5\u05dd",
     re.IGNORECASE,
@@ -27,7 +28,8 @@ _TODAY = re.compile(
 _OFFSETS = {
     0: "today tonight hoy aujourd'hui heute oggi hoje vandaag \u0441\u0435\u0433\u043e\u0434\u043d\u044f \u4eca\u5929 "
     "\u4eca\u65e5 \uc624\ub298 \u0627\u0644\u064a\u0648\u0645 \u0906\u091c",
-    1: "tomorrow ma\u00f1ana demain morgen domani amanh\u00e3 jutro imorgon yar\u0131n \u0437\u0430\u0432\u0442\u0440\u0430 "
+    1: "tomorrow ma\u00f1ana demain morgen domani amanh\u00e3 jutro imorgon yar\u0131n "
+    "\u0437\u0430\u0432\u0442\u0440\u0430 "
     "\u660e\u5929 \u660e\u65e5 \ub0b4\uc77c \u063a\u062f\u0627 \u063a\u062f\u064b\u0627 \u0915\u0932",
     2: "overmorgen \u00fcbermorgen \u043f\u043e\u0441\u043b\u0435\u0437\u0430\u0432\u0442\u0440\u0430 \u540e\u5929 "
     "\u5f8c\u5929 \u660e\u5f8c\u65e5 \ubaa8\ub808",

@@ -8,7 +8,7 @@ from draftcritic.core.fabrication._calibration import CONFIDENCE, CONFIGURED, WE
 from draftcritic.core.fabrication._derive import Derivations, may_be_result
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._grounds import is_grounded
-from draftcritic.core.fabrication._harmless import fences_of, has_cue, is_harmless, tells_nothing
+from draftcritic.core.fabrication._harmless import counts_up, fences_of, has_cue, is_harmless, tells_nothing
 from draftcritic.core.fabrication._lexer import Token, tokens_of
 from draftcritic.core.fabrication._names import names_in
 from draftcritic.core.fabrication._relative import Relations
@@ -78,6 +78,8 @@ def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
         and not is_harmless(token, text, grounding)
     ]
     if any(token.kind in MEASURES for token in missing):
+        counting = counts_up(tokens)
+        missing = [token for token in missing if token.start not in counting]
         missing = _underived(text, tokens, missing, grounding)
     if any(token.kind in MOMENTS for token in missing):
         relations = Relations(text, grounding)
