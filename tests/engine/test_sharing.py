@@ -217,6 +217,16 @@ def test_a_shared_answer_needs_no_budget():
     assert reviewer.review(Turn("Another one."), model).assessment.reason == "budget"
 
 
+def test_a_critic_without_sharing_leaves_nothing_behind(monkeypatch):
+    registered = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **handlers: registered.append(handlers), raising=False)
+    for _ in range(3):
+        critic(None).review(DRAFT, ScriptedCriticModel([APPROVE]))
+    assert registered == []
+    Sharing(5.0)
+    assert len(registered) == 1
+
+
 def test_kept_answers_are_bounded():
     reviewer = critic(Sharing(3600.0))
     model = ScriptedCriticModel(lambda _: APPROVE)

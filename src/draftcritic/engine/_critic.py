@@ -50,6 +50,8 @@ Findings = Sequence[FabricationFinding]
 
 _logger = logging.getLogger(__name__)
 
+_OWN = Sharing(0)
+"""Lets each review have its own call. One for all: frameworks make a critic for each draft."""
 _Deciding = Generator[Step, Any, Outcome]
 
 
@@ -78,7 +80,7 @@ class Critic:
         self._policy = policy
         self._mode = mode
         self._observer = observer
-        self._reflector = Reflector(policy, observer, HookCircle(hooks), limits or NoLimits(), sharing or Sharing())
+        self._reflector = Reflector(policy, observer, HookCircle(hooks), limits or NoLimits(), sharing or _OWN)
         self._reported: set[type] = set()
 
     def review(
