@@ -47,8 +47,8 @@ def everything(harness: Harness) -> None:
         ("draftcritic.failures", Sum, "{failure}"),
         ("draftcritic.queue.depth", Gauge, "{review}"),
         ("draftcritic.dropped", Sum, "{draft}"),
-        ("draftcritic.circuit.state", Gauge, "1"),
-        ("draftcritic.policy.loaded", Gauge, "1"),
+        ("draftcritic.circuit.state", Gauge, "{state}"),
+        ("draftcritic.policy.loaded", Gauge, "{state}"),
     ],
 )
 def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:

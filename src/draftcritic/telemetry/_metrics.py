@@ -107,9 +107,9 @@ class Metrics:
         self._queue = meter.create_gauge(
             names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, DESCRIPTIONS[names.METRIC_QUEUE_DEPTH]
         )
-        self._circuit = meter.create_gauge(names.METRIC_CIRCUIT, names.UNIT_ONE, DESCRIPTIONS[names.METRIC_CIRCUIT])
+        self._circuit = meter.create_gauge(names.METRIC_CIRCUIT, names.UNIT_STATE, DESCRIPTIONS[names.METRIC_CIRCUIT])
         self._policy = meter.create_gauge(
-            names.METRIC_POLICY_LOADED, names.UNIT_ONE, DESCRIPTIONS[names.METRIC_POLICY_LOADED]
+            names.METRIC_POLICY_LOADED, names.UNIT_STATE, DESCRIPTIONS[names.METRIC_POLICY_LOADED]
         )
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,

@@ -298,8 +298,8 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_FAILURES: ("counter", names.UNIT_FAILURE, ()),
     names.METRIC_QUEUE_DEPTH: ("gauge", names.UNIT_REVIEW, ()),
     names.METRIC_DROPPED: ("counter", names.UNIT_DRAFT, ()),
-    names.METRIC_CIRCUIT: ("gauge", names.UNIT_ONE, ()),
-    names.METRIC_POLICY_LOADED: ("gauge", names.UNIT_ONE, ()),
+    names.METRIC_CIRCUIT: ("gauge", names.UNIT_STATE, ()),
+    names.METRIC_POLICY_LOADED: ("gauge", names.UNIT_STATE, ()),
 }
 
 SCHEMA = Schema(

@@ -105,6 +105,7 @@ UNIT_REVIEW: Final = "{review}"
 UNIT_DECISION: Final = "{decision}"
 UNIT_SECOND: Final = "s"
 UNIT_ONE: Final = "1"
+UNIT_STATE: Final = "{state}"
 UNIT_TOKEN: Final = "{token}"  # noqa: S105 - a unit, no secret
 UNIT_USD: Final = "USD"
 UNIT_FINDING: Final = "{finding}"
