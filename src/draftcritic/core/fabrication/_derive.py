@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
+from draftcritic.core.fabrication._arithmetic import COUNTS, OPERANDS, differences, near, pairs, products, runs, totals
 from draftcritic.core.fabrication._cues import (
     AMOUNT,
     AVERAGE,
@@ -29,12 +30,6 @@ from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
 from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._values import readings
 
-OPERANDS = 24
-"""Numbers of the draft, nearest first, that a derivation looks at."""
-LONGEST_SUM = 12
-"""Addends in a row."""
-COUNTS = range(2, 13)
-"""How often a price may be taken without the count being written: passengers, nights, months of a year."""
 SCANNED = 4096
 """Numbers of the context that are compared with a rounded or converted one."""
 LIST_LENGTHS = 512
@@ -217,13 +212,13 @@ class Derivations:
         operands = self._operands(token)
         after = self._text[token.end : token.end + 3].lstrip()[:1]
         if EQUATION.search(self._text[max(0, token.start - 12) : token.start]) or after in {"=", "("}:
-            return any(value in set(results(operands)) for results in (_pairs, _runs, _products))
+            return any(value in set(results(operands)) for results in (pairs, runs, products))
         cue = self._line_before(token, _CUE_BEFORE) + self._text[token.start : token.end + _CUE_AFTER]
         if (SUM_OF_PRICES if token.kind == "price" else SUM).search(cue) and self._summed(value, operands):
             return True
-        if DIFFERENCE.search(cue) and value in set(_differences([*operands, *self._sums_if_few])):
+        if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._sums_if_few])):
             return True
-        if AVERAGE.search(cue) and any(_near(value, total, count) for total, count in _totals(operands)):
+        if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
             return True
         if token.kind != "price":
             return False
@@ -236,7 +231,7 @@ class Derivations:
         return self._text[max(low, self._text.rfind("\n", low, token.start)) : token.start]
 
     def _summed(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
-        if value in set(_runs(operands)) or value in set(_products(operands)):
+        if value in set(runs(operands)) or value in set(products(operands)):
             return True
         return value in self._sums or any(value / count in self._sums for count in COUNTS)
 
@@ -245,7 +240,7 @@ class Derivations:
         known = self._amounts
         if any(value + part in known or part - value in known for part in operands):
             return True
-        return value in set(_pairs(self._last_amounts))
+        return value in set(pairs(self._last_amounts))
 
     def _completes_total(self, value: Decimal, token: Token) -> bool:
         """Whether this part and others make a total that the draft names."""
@@ -324,58 +319,6 @@ def _decimal(text: str) -> Decimal | None:
         return Decimal(text) if len(text) <= 24 else None
     except InvalidOperation:
         return None
-
-
-def _runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
-    """Sums of numbers that stand in a row."""
-    for start in range(min(len(operands), OPERANDS)):
-        total = operands[start]
-        for value in operands[start + 1 : start + LONGEST_SUM]:
-            total += value
-            yield total
-
-
-def _pairs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
-    for at, one in enumerate(operands):
-        for other in operands[at + 1 :]:
-            yield one + other
-            yield abs(one - other)
-
-
-def _differences(operands: Sequence[Decimal]) -> Iterator[Decimal]:
-    for at, one in enumerate(operands):
-        for other in operands[at + 1 :]:
-            yield abs(one - other)
-            for count in (2, 3, 4, 5):
-                yield count * abs(one - other)
-    # From a whole, several parts in a row are taken.
-    for whole in operands[:OPERANDS]:
-        for total in _runs(operands[:8]):
-            yield abs(whole - total)
-
-
-def _products(operands: Sequence[Decimal]) -> Iterator[Decimal]:
-    for at, one in enumerate(operands):
-        for count in COUNTS:
-            yield one * count
-        for other in operands[at + 1 :]:
-            yield one * other
-
-
-def _totals(operands: Sequence[Decimal]) -> Iterator[tuple[Decimal, int]]:
-    for start in range(min(len(operands), OPERANDS)):
-        total = operands[start]
-        for count in COUNTS:
-            yield total, count
-        for count, value in enumerate(operands[start + 1 : start + LONGEST_SUM], 2):
-            total += value
-            yield total, count
-
-
-def _near(value: Decimal, total: Decimal, count: int) -> bool:
-    exponent = value.as_tuple().exponent
-    places = -exponent if isinstance(exponent, int) else 0
-    return abs(total / count - value) <= Decimal(5).scaleb(-places - 1)
 
 
 def _parsed(value: Any) -> Any:

@@ -1,0 +1,70 @@
+"""What a few numbers give when they are added, subtracted, multiplied and shared out; exact, and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+OPERANDS = 24
+"""Numbers of the draft, nearest first, that a derivation looks at."""
+LONGEST_SUM = 12
+"""Addends in a row."""
+COUNTS = range(2, 13)
+"""How often a price may be taken without the count being written: passengers, nights, months of a year."""
+
+
+def runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Yield the sums of numbers that stand in a row."""
+    for start in range(min(len(operands), OPERANDS)):
+        total = operands[start]
+        for value in operands[start + 1 : start + LONGEST_SUM]:
+            total += value
+            yield total
+
+
+def pairs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Yield the sum and the difference of every two."""
+    for at, one in enumerate(operands):
+        for other in operands[at + 1 :]:
+            yield one + other
+            yield abs(one - other)
+
+
+def differences(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Yield what lies between two, times a few, and what parts in a row leave of a whole."""
+    for at, one in enumerate(operands):
+        for other in operands[at + 1 :]:
+            yield abs(one - other)
+            for count in (2, 3, 4, 5):
+                yield count * abs(one - other)
+    # From a whole, several parts in a row are taken.
+    for whole in operands[:OPERANDS]:
+        for total in runs(operands[:8]):
+            yield abs(whole - total)
+
+
+def products(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Yield the multiples of each, and the product of every two."""
+    for at, one in enumerate(operands):
+        for count in COUNTS:
+            yield one * count
+        for other in operands[at + 1 :]:
+            yield one * other
+
+
+def totals(operands: Sequence[Decimal]) -> Iterator[tuple[Decimal, int]]:
+    """Yield each sum in a row with the number of its parts, and each number with every count."""
+    for start in range(min(len(operands), OPERANDS)):
+        total = operands[start]
+        for count in COUNTS:
+            yield total, count
+        for count, value in enumerate(operands[start + 1 : start + LONGEST_SUM], 2):
+            total += value
+            yield total, count
+
+
+def near(value: Decimal, total: Decimal, count: int) -> bool:
+    """Whether the value is this share of the total, rounded as it is written."""
+    exponent = value.as_tuple().exponent
+    places = -exponent if isinstance(exponent, int) else 0
+    return abs(total / count - value) <= Decimal(5).scaleb(-places - 1)
