@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk._logs import export as logs_export
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+# Older SDKs call it InMemoryLogExporter.
+_LogExporter = getattr(logs_export, "InMemoryLogRecordExporter", None) or logs_export.InMemoryLogExporter
 
 
 class Telemetry:
@@ -19,13 +22,13 @@ class Telemetry:
 
     def __init__(self) -> None:
         self._spans = InMemorySpanExporter()
-        self._logs = InMemoryLogRecordExporter()
+        self._logs = _LogExporter()
         self._metrics = InMemoryMetricReader()
         self.tracer_provider = TracerProvider()
         self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._spans))
         self.meter_provider = MeterProvider(metric_readers=[self._metrics])
         self.logger_provider = LoggerProvider()
-        self.logger_provider.add_log_record_processor(SimpleLogRecordProcessor(self._logs))
+        self.logger_provider.add_log_record_processor(logs_export.SimpleLogRecordProcessor(self._logs))
 
     @property
     def providers(self) -> dict[str, Any]:

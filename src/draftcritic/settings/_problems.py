@@ -55,12 +55,10 @@ def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem
         elif not isinstance(settings.model, str):
             reason = "does nothing beside a model object; set it on the object, or give `model` as provider:name"
             yield _combination(settings, "model_kwargs", reason)
-    if not {"mode", "background"} & set(invalid) and settings.mode is Mode.ENFORCE and settings.background:
-        if settings.origin("background") != DEFAULT_ORIGIN:
-            reason = (
-                "cannot work with mode = enforce, which lets no draft out before its verdict; drop it, or use observe"
-            )
-            yield _combination(settings, "background", reason)
+    said = settings.background and settings.origin("background") != DEFAULT_ORIGIN
+    if not {"mode", "background"} & set(invalid) and settings.mode is Mode.ENFORCE and said:
+        reason = "cannot work with mode = enforce, which lets no draft out before its verdict; drop it, or use observe"
+        yield _combination(settings, "background", reason)
     if not {"rules", "rules_source"} & set(invalid) and settings.rules and settings.rules_source is not None:
         reason = "does nothing beside `rules_source`; drop one, or let the source return these rules"
         yield _combination(settings, "rules", reason)
