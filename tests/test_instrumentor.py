@@ -126,7 +126,7 @@ def test_an_abandoned_stream_is_recorded_and_spends_no_call(telemetry: Telemetry
 
 def test_a_full_queue_drops_and_counts(telemetry: Telemetry) -> None:
     critic = Chat(answers=[REFUSE], delay=0.3)
-    plugin = start(telemetry, model=critic, queue_size=1, workers=1, share_window=0)
+    plugin = start(telemetry, model=critic, queue_size=1, workers=1)
     for _ in range(6):
         Chat(answers=[DRAFT]).invoke("x")
     assert plugin.flush(10)

@@ -96,7 +96,7 @@ def test_changed_rules_hold_for_a_coroutine_too(telemetry: Telemetry, file: Path
 def test_a_broken_file_keeps_the_last_good_rules_and_says_so_once(
     telemetry: Telemetry, file: Path, broken: str | None, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plugin, critic = start(telemetry, file, share_window=0)
+    plugin, critic = start(telemetry, file)
     ask(plugin)
     if broken is None:
         file.unlink()
@@ -130,7 +130,7 @@ def test_code_and_environment_still_win_over_a_changed_file(
 
 def test_limits_change_with_the_file_and_what_was_spent_stays(telemetry: Telemetry, file: Path) -> None:
     file.write_text("reviews_per_minute = 1\n")
-    plugin, critic = start(telemetry, file, share_window=0)
+    plugin, critic = start(telemetry, file)
     ask(plugin)
     ask(plugin)
     file.write_text("reviews_per_minute = 2\n")
@@ -150,7 +150,7 @@ def test_without_looking_a_change_waits_for_the_next_start(telemetry: Telemetry,
 
 
 def test_a_trace_is_sampled_as_a_whole(telemetry: Telemetry) -> None:
-    plugin, _ = start(telemetry, sample_rate=0.5, share_window=0)
+    plugin, _ = start(telemetry, sample_rate=0.5)
     tracer = telemetry.tracer_provider.get_tracer("application")
     for _ in range(12):
         with tracer.start_as_current_span("turn"):
@@ -169,7 +169,7 @@ def test_a_trace_is_sampled_as_a_whole(telemetry: Telemetry) -> None:
 def test_an_open_circuit_is_seen_as_reason_and_gauge(telemetry: Telemetry) -> None:
     critic = Chat(answers=[APPROVE], model_name="gpt-4.1-nano", error=ConnectionError("down"))
     plugin = DraftCriticInstrumentor()
-    plugin.instrument(**telemetry.providers, model=critic, share_window=0, circuit_min_calls=3)
+    plugin.instrument(**telemetry.providers, model=critic, circuit_min_calls=3)
     for _ in range(5):
         ask(plugin)
     reviews = telemetry.reviews()
@@ -181,7 +181,7 @@ def test_an_open_circuit_is_seen_as_reason_and_gauge(telemetry: Telemetry) -> No
 
 
 def test_the_same_draft_again_shares_the_reflection(telemetry: Telemetry) -> None:
-    plugin, critic = start(telemetry)
+    plugin, critic = start(telemetry, share_window=5)
     for _ in range(3):
         ask(plugin)
     ask(plugin, "It costs 13 euros.")
@@ -191,7 +191,7 @@ def test_the_same_draft_again_shares_the_reflection(telemetry: Telemetry) -> Non
 
 
 async def test_generations_and_tasks_that_write_the_same_share_one_call(telemetry: Telemetry) -> None:
-    _, critic = start(telemetry, background=False)
+    _, critic = start(telemetry, background=False, share_window=5)
     model = Chat(answers=["It costs 12 euros."], n=3)
     await asyncio.gather(*(model.ainvoke("How much?") for _ in range(4)))
     assert len(critic.calls) == 1

@@ -61,8 +61,7 @@ def telemetry() -> Iterator[Telemetry]:
 def enforce(telemetry: Telemetry, verdict: str = "refuse", **settings: Any) -> Chat:
     critic = Chat(answers=[VERDICTS.get(verdict, verdict)], model_name="critic-1")
     # The drafts of a test are the same ones, and each is to have its own call.
-    options = {"share_window": 0, **settings}
-    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic, **options)
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic, **settings)
     return critic
 
 
@@ -286,7 +285,7 @@ def test_a_cached_entry_is_never_changed(telemetry: Telemetry) -> None:
 
 def test_every_generation_is_judged_by_itself(telemetry: Telemetry) -> None:
     critic = Chat(answers=[VERDICTS["refuse"], '{"verdict": "approve"}'])
-    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic, share_window=0)
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic)
     result = Chat(answers=[DRAFT], n=2).generate([[HumanMessage("q")]])
     assert [g.text for g in result.generations[0]] == [SAFE, DRAFT]
 

@@ -89,7 +89,6 @@ def run(*instrumentations: str, background: bool = True, application_spans: bool
             "OTEL_LOGS_EXPORTER": "otlp",
             "DRAFTCRITIC_BACKGROUND": str(background).lower(),
             # Every turn of the agent ends with the same draft, and each is to have its own call.
-            "DRAFTCRITIC_SHARE_WINDOW": "0",
             "TRACELOOP_TELEMETRY": "false",
             **({"APPLICATION_SPANS": "1"} if application_spans else {}),
         }

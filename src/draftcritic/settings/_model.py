@@ -232,7 +232,7 @@ class Settings(BaseSettings):
     share_window: types.Seconds = setting(
         "Seconds for which a reflection also answers for identical drafts; 0 gives each draft its own.",
         "a number from 0 to 3600",
-        default=5.0,
+        default=0.0,
     )
     prompt_budget: types.PromptBudget = setting(
         "Characters of draft, preferences and rules that the critic is shown; a mark says where some are left out.",
