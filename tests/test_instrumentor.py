@@ -253,3 +253,16 @@ def test_hooks_by_code(telemetry: Telemetry) -> None:
     Chat(answers=[DRAFT]).invoke("x")
     plugin.flush(10)
     assert heard == [("start", "critic-1", 12, True), ("end", "critic-1", REFUSE, {}, True)]
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-4.1-nano-2025-04-14", Chat(answers=["x"], model_name="gpt-4.1-nano")])
+def test_the_configured_models_series_start_at_zero(model: Any, telemetry: Telemetry) -> None:
+    with telemetry.tracer_provider.get_tracer("app").start_as_current_span("some other work"):
+        start(telemetry, model=model)
+    series = telemetry.points("draftcritic.reviews")
+    zeros = {
+        dict(key)["draftcritic.verdict"]: value
+        for key, value in series.items()
+        if ("draftcritic.sku", "gpt-4.1-nano") in key
+    }
+    assert zeros == {"approve": 0, "revise": 0, "refuse": 0}

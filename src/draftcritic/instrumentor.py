@@ -105,7 +105,12 @@ class _Wiring:
             return
         runtime = Runtime(
             settings,
-            TelemetryRecorder(**providers, mode=settings.mode, threshold=settings.confidence_threshold),
+            TelemetryRecorder(
+                **providers,
+                mode=settings.mode,
+                threshold=settings.confidence_threshold,
+                critic_sku=_sku_of(settings.model),
+            ),
         )
         holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
         interceptor = HoldingInterceptor(runtime) if holds else Interceptor(runtime)
@@ -127,3 +132,12 @@ class _Wiring:
         if current() is from_runtime:
             set_current(None)
         from_runtime.close()
+
+
+def _sku_of(model: Any) -> str | None:
+    """Return the SKU of a configured critic's model; None where each draft's own model is asked."""
+    from draftcritic.core import normalise_sku, resolve_model_name
+
+    if model is None:
+        return None
+    return normalise_sku(model.partition(":")[2] if isinstance(model, str) else resolve_model_name(model))

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
+from opentelemetry.context import Context
+
 from draftcritic.core import (
     Action,
     CircuitState,
@@ -25,9 +27,10 @@ from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
     from opentelemetry.metrics import Counter, Meter
 
+_NO_TRACE = Context()
+"""Zeros belong to no trace: an exemplar of theirs would lead to whatever runs just now."""
 FIRED_REASONS = (
     GateReason.SENSITIVE_TAG,
     GateReason.FABRICATION,
@@ -131,18 +134,18 @@ class Metrics:
         for sku in skus:
             self.expect_sku(sku)
         for series in _unasked_series(self._mode):
-            self._reviews.add(0, _labels(series, names.SKU_UNKNOWN))
+            self._reviews.add(0, _labels(series, names.SKU_UNKNOWN), _NO_TRACE)
         for decision, reasons in (
             (GateDecision.FIRED, FIRED_REASONS),
             (GateDecision.SKIPPED, SKIPPED_REASONS),
             (GateDecision.NOT_EVALUATED, NOT_EVALUATED_REASONS),
         ):
             for reason in reasons:
-                self._decisions.add(0, _decision_labels(decision, reason))
+                self._decisions.add(0, _decision_labels(decision, reason), _NO_TRACE)
         for failure in Failure:
-            self._failures.add(0, {names.FAILURE: failure.value})
+            self._failures.add(0, {names.FAILURE: failure.value}, _NO_TRACE)
         for drop in names.DROP_REASONS:
-            self._dropped.add(0, {names.REASON: drop})
+            self._dropped.add(0, {names.REASON: drop}, _NO_TRACE)
         self._queue.set(self._depth.changed(0))
         self._policy.set(int(self._policy_whole))
 
@@ -152,7 +155,7 @@ class Metrics:
         if label not in self._skus:
             self._skus.add(label)
             for series in _asked_series(self._mode):
-                self._reviews.add(0, _labels(series, label))
+                self._reviews.add(0, _labels(series, label), _NO_TRACE)
             self._circuit.set(self._circuits.get(label, 0), {names.SKU: label})
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
