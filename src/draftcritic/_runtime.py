@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
 from draftcritic.engine import BackgroundRunner, CriticModel, TimedCaller
-from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, extract
+from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnPrompts, extract
 
 if TYPE_CHECKING:
     from draftcritic.engine import ReviewObserver
@@ -45,6 +45,7 @@ class Runtime:
             on_drop=observer.dropped,
             on_depth=observer.queue_depth,
         )
+        self.own_prompts = OwnPrompts()
         self._caller = TimedCaller()
         self._enforces = settings.mode is Mode.ENFORCE
         self._background = settings.background and not self._enforces
@@ -125,7 +126,13 @@ class Runtime:
                 model, requested = self._named(configured), configured.partition(":")[2]
             else:
                 model, requested = configured, ""
-            return ChatModelCritic(model, requested=requested, loop=caught.loop, caller=self._caller)
+            return ChatModelCritic(
+                model,
+                requested=requested,
+                loop=caught.loop,
+                caller=self._caller,
+                own_prompts=self.own_prompts,
+            )
 
         return make
 

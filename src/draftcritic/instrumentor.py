@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type:
 
 if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
-    from draftcritic.langchain import Splice
+    from draftcritic.langchain import Installed
 
 _logger = logging.getLogger("draftcritic")
 
@@ -68,7 +68,7 @@ class _Wiring:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
-        self._splices: list[Splice] = []
+        self._splices: list[Installed] = []
         self._wanted = True
         self.runtime: Runtime | None = None
 
@@ -113,7 +113,7 @@ class _Wiring:
             ),
         )
         holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
-        interceptor = HoldingInterceptor(runtime) if holds else Interceptor(runtime)
+        interceptor = (HoldingInterceptor if holds else Interceptor)(runtime, runtime.own_prompts)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         self.runtime = runtime
         set_current(runtime)

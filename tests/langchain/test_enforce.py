@@ -13,6 +13,7 @@ from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.globals import set_llm_cache
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -29,6 +30,7 @@ VERDICTS = {
     "refuse": json.dumps({"verdict": "refuse", "refusal_message": SAFE}),
     "revise": json.dumps({"verdict": "revise", "revised_draft": SAFE}),
 }
+HAS_V3 = hasattr(BaseChatModel, "stream_events")
 ASK = {"messages": [("user", "What is the code word?")]}
 
 
@@ -112,11 +114,11 @@ SYNC = {
     "chain stream": lambda m, c: list((RunnableLambda(lambda q: [HumanMessage(q)]) | m).stream("q", c)),
     "with_retry": lambda m, c: [m.with_retry().invoke("q", c)],
     "with_fallbacks": lambda m, c: list(m.with_fallbacks([m]).stream("q", c)),
-    "v3": v3,
+    **({"v3": v3} if HAS_V3 else {}),
     **{
         f"{name} {mode}": lambda m, c, graph=graph, mode=mode: list(graph(m).stream(ASK, c, stream_mode=mode))
         for name, graph in (("graph", sync_graph), ("streaming graph", streaming_graph))
-        for mode in ("values", "updates", "messages", ("messages", "updates"))
+        for mode in ("values", "updates", "messages", ["messages", "updates"])
     },
     "agent messages": lambda m, c: list(create_agent(m).stream(ASK, c, stream_mode="messages")),
     "agent invoke": lambda m, c: [create_agent(m).invoke(ASK, c)],
@@ -145,7 +147,7 @@ ASYNC = {
     "astream_events v1": lambda m, c: all_of(m.astream_events("q", c, version="v1")),
     "astream_events v2": lambda m, c: all_of(m.astream_events("q", c, version="v2")),
     "astream_log": lambda m, c: all_of(m.astream_log("q", c)),
-    "v3": av3,
+    **({"v3": av3} if HAS_V3 else {}),
     **{
         f"graph {mode}": lambda m, c, mode=mode: all_of(async_graph(m).astream(ASK, c, stream_mode=mode))
         for mode in ("values", "updates", "messages")

@@ -152,8 +152,19 @@ class TestActivation:
     def test_intent(self) -> None:
         given = {"intent": {"label": "action", "confidence": 0.7, "matched_tool_keywords": ["refund", 3]}}
         assert extract(caught(metadata={"draftcritic": given})).intent == IntentVerdict("action", 0.7, ["refund"])
-        for odd in ({"label": "x"}, "action", {"label": "action", "confidence": "high"}):
+        for odd in (
+            {"label": "x"},
+            {"label": []},
+            "action",
+            {"label": "action", "confidence": "high"},
+            {"label": "action", "confidence": 10**400},
+            {"label": "action", "confidence": float("nan")},
+        ):
             assert extract(caught(metadata={"draftcritic": {"intent": odd}})).intent is None
+
+    def test_odd_keywords_are_none(self) -> None:
+        given = {"intent": {"label": "action", "matched_tool_keywords": 1}}
+        assert extract(caught(metadata={"draftcritic": given})).intent == IntentVerdict("action", 1.0, [])
 
     def test_from_retrieved_documents(self) -> None:
         memory = DocumentMemory()
@@ -172,3 +183,51 @@ class TestActivation:
         memory.remember([Document("Refunds take five days.", metadata={"relevance_score": 0.5})])
         assert extract(caught(prompt=prompt), documents=memory).activation == {"activated_nodes": [{"score": 0.5}]}
         memory.remember("nonsense")
+
+
+class TestOddMessages:
+    """Kept from the fuzzers."""
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            AIMessage.model_construct(content="x", tool_calls=[None]),
+            AIMessage.model_construct(content="x", tool_calls=7),
+            AIMessage.model_construct(content="x", tool_calls=[{"name": "a", "id": []}]),
+            ToolMessage.model_construct(content="x"),
+            ToolMessage.model_construct(content="x", tool_call_id={}),
+            ToolMessage.model_construct(content=None, tool_call_id="1"),
+            AIMessage.model_construct(content=[{"type": []}, {"type": {}, "text": "no"}, None, 7]),
+        ],
+    )
+    def test_in_the_history(self, message: Any) -> None:
+        turn = extract(caught(prompt=[HumanMessage("q"), message]))
+        assert (turn.draft, turn.user_message) == ("It has shipped.", "q")
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            AIMessage.model_construct(content=None),
+            AIMessage.model_construct(),
+            AIMessage.model_construct(content=7),
+            AIMessage.model_construct(content="", additional_kwargs=7, response_metadata=(1, 2)),
+            AIMessage.model_construct(content=[{"type": (None, [])}]),
+        ],
+    )
+    def test_as_an_answer(self, answer: Any) -> None:
+        assert extract(caught(answer)).draft == ""
+
+    def test_a_call_without_a_name_and_a_result_without_a_call(self) -> None:
+        asked = AIMessage.model_construct(content="", tool_calls=[{"args": {}, "id": "1"}])
+        turn = extract(caught(prompt=[HumanMessage("q"), asked, ToolMessage.model_construct(content="r")]))
+        assert turn.tool_calls == (
+            {"name": None, "args": {}, "id": "1"},
+            {"name": None, "id": None, "result": "r"},
+        )
+
+    def test_a_response_format_that_cannot_be_written_down(self) -> None:
+        class Raises:
+            def __repr__(self) -> str:
+                raise RuntimeError
+
+        assert extract(caught(call_kwargs={"response_mime_type": Raises()})).draft == "It has shipped."

@@ -226,6 +226,7 @@ class TestNobodyElseSeesIt:
         assert isinstance(collected, UsageMetadataCallbackHandler)
 
     def test_langsmith(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from langchain_core.callbacks import manager
         from langchain_core.tracers import langchain as tracers
         from langsmith.utils import get_env_var
 
@@ -245,6 +246,8 @@ class TestNobodyElseSeesIt:
 
         monkeypatch.setenv("LANGSMITH_TRACING", "true")
         monkeypatch.setattr(tracers, "LangChainTracer", Recorder)
+        # Older langchain-core looks for it here.
+        monkeypatch.setattr(manager, "LangChainTracer", Recorder, raising=False)
         get_env_var.cache_clear()
         try:
             Chat(answers=["x"]).invoke("x")

@@ -7,10 +7,11 @@ from draftcritic.langchain._extract import draft_text, extract, is_no_draft
 from draftcritic.langchain._hold import HoldingInterceptor
 from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
 from draftcritic.langchain._model import ChatModelCritic
+from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result
 from draftcritic.langchain._splice import Splice, SpliceError, splice
-from draftcritic.langchain._targets import CHAT_MODELS, install, remove
+from draftcritic.langchain._targets import CHAT_MODELS, Installed, install, remove
 
 __all__ = [
     "CHAT_MODELS",
@@ -20,7 +21,9 @@ __all__ = [
     "ChatModelCritic",
     "DocumentMemory",
     "HoldingInterceptor",
+    "Installed",
     "Interceptor",
+    "OwnPrompts",
     "Reviewer",
     "Splice",
     "SpliceError",

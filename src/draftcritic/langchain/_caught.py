@@ -12,6 +12,12 @@ from typing import Any, NamedTuple
 EMPTY: Mapping[str, Any] = {}
 
 
+def mapping_of(holder: Any, name: str) -> Mapping[str, Any]:
+    """Return a mapping that an integration may have left out, or have filled with something else."""
+    value = getattr(holder, name, None)
+    return value if isinstance(value, Mapping) else EMPTY
+
+
 class Answer(NamedTuple):
     """What a model answered. The values are taken at once: the application may change the message afterwards."""
 
@@ -24,8 +30,8 @@ class Answer(NamedTuple):
     @classmethod
     def of(cls, message: Any) -> Answer:
         """Take the values of an AIMessage or a message chunk."""
-        content = message.content
-        extra = getattr(message, "additional_kwargs", None) or EMPTY
+        content = getattr(message, "content", None)
+        extra = mapping_of(message, "additional_kwargs")
         return cls(
             content=tuple(content) if isinstance(content, list) else content,
             tool_calls=bool(
@@ -35,7 +41,7 @@ class Answer(NamedTuple):
                 or extra.get("function_call")
             ),
             parsed=extra.get("parsed") is not None,
-            metadata=getattr(message, "response_metadata", None) or EMPTY,
+            metadata=mapping_of(message, "response_metadata"),
             message_id=getattr(message, "id", None),
         )
 

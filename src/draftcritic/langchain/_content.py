@@ -16,7 +16,10 @@ def is_text_part(part: Any) -> bool:
     """
     if isinstance(part, str):
         return True
-    return isinstance(part, Mapping) and part.get("type", "text") in _TEXT_TYPES and isinstance(part.get("text"), str)
+    if not isinstance(part, Mapping):
+        return False
+    kind = part.get("type", "text")
+    return isinstance(kind, str) and kind in _TEXT_TYPES and isinstance(part.get("text"), str)
 
 
 def text_of(content: Any) -> str:

@@ -66,34 +66,47 @@ def is_no_draft(caught: Caught) -> bool:
 
 
 def messages_of(model: Any, prompt: Any) -> Sequence[Any]:
-    """Return a model's input as messages."""
+    """Return a model's input as messages; none for an input that only the model itself understands."""
     if isinstance(prompt, (list, tuple)) and all(hasattr(message, "content") for message in prompt):
         return prompt
-    messages: Sequence[Any] = model._convert_input(prompt).to_messages()
+    try:
+        messages: Sequence[Any] = model._convert_input(prompt).to_messages()
+    except Exception:  # whatever a method that overrides LangChain's may be given
+        return ()
     return messages
 
 
 def _last_user_message(messages: Sequence[Any]) -> int:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.type == "human" or getattr(message, "role", None) == "user":
+        if kind_of(message) == "human" or getattr(message, "role", None) == "user":
             return index
     return len(messages)
 
 
+def kind_of(message: Any) -> Any:
+    """Return the type of a message; None for an object that only looks like one."""
+    return getattr(message, "type", None)
+
+
 def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
     calls: list[dict[str, Any]] = []
-    by_id: dict[Any, dict[str, Any]] = {}
+    by_id: dict[str, dict[str, Any]] = {}
     for message in messages:
-        for call in getattr(message, "tool_calls", None) or ():
-            entry = {"name": call.get("name"), "args": call.get("args"), "id": call.get("id")}
-            calls.append(entry)
-            by_id[entry["id"]] = entry
-        if message.type == "tool":
-            entry = by_id.get(message.tool_call_id) or {"name": message.name, "id": message.tool_call_id}
-            if message.tool_call_id not in by_id:
+        asked = getattr(message, "tool_calls", None)
+        for call in asked if isinstance(asked, (list, tuple)) else ():
+            if isinstance(call, Mapping):
+                calls.append({"name": call.get("name"), "args": call.get("args"), "id": call.get("id")})
+                if isinstance(call.get("id"), str):
+                    by_id[call["id"]] = calls[-1]
+        if kind_of(message) == "tool":
+            call_id = getattr(message, "tool_call_id", None)
+            entry = by_id.get(call_id) if isinstance(call_id, str) else None
+            if entry is None:
+                entry = {"name": getattr(message, "name", None), "id": call_id}
                 calls.append(entry)
-                by_id[message.tool_call_id] = entry
+                if isinstance(call_id, str):
+                    by_id[call_id] = entry
             entry["result"] = text_of(message.content)
     return tuple(calls)
 
@@ -118,10 +131,11 @@ def _intent(own: Any) -> IntentVerdict | None:
     if not isinstance(given, Mapping) or given.get("label") not in ("action", "knowledge", "ambiguous"):
         return None
     confidence = given.get("confidence", 1.0)
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         return None
-    words = given.get("matched_tool_keywords") or ()
-    return IntentVerdict(given["label"], float(confidence), [w for w in words if isinstance(w, str)])
+    words = given.get("matched_tool_keywords")
+    known = [word for word in words if isinstance(word, str)] if isinstance(words, (list, tuple)) else []
+    return IntentVerdict(given["label"], float(confidence), known)
 
 
 def _answer_metadata(answers: Sequence[Answer]) -> Mapping[str, Any]:

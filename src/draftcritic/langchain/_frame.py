@@ -11,6 +11,7 @@ from draftcritic.engine import INTERNAL, is_reviewing
 
 held_stream: ContextVar[bool] = ContextVar("draftcritic_held_stream", default=False)
 """Whether the call that starts here was asked for a stream, which is held back."""
+_watch: ContextVar[Watch | None] = ContextVar("draftcritic_watch", default=None)
 _current: ContextVar[Frame | None] = ContextVar("draftcritic_frame", default=None)
 
 
@@ -36,6 +37,35 @@ class Frame:
         finally:
             # Not by token: a half-read stream may be closed in another context, and that must not raise.
             _current.set(before)
+
+
+class Watch:
+    """Looks whether a draft was handed on while a method ran, which then has none of its own."""
+
+    __slots__ = ("open", "outer", "seen")
+
+    def __init__(self) -> None:
+        self.open = True
+        self.seen = False
+        self.outer = _watch.get()
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Watch while the method works; never across a `yield` to the caller."""
+        before = _watch.get()
+        _watch.set(self)
+        try:
+            yield
+        finally:
+            _watch.set(before)
+
+
+def handed_on() -> None:
+    """Tell all who watch that a draft was handed on."""
+    watch = _watch.get()
+    while watch is not None:
+        watch.seen = True
+        watch = watch.outer
 
 
 def is_outermost() -> bool:

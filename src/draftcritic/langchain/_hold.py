@@ -20,6 +20,8 @@ from draftcritic.langchain._rewrite import as_chunk
 class HoldingInterceptor(Interceptor):
     """The handlers for drafts that leave after their verdict, as the verdict has them."""
 
+    holds = True
+
     def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """Stand in for `BaseChatModel.stream`."""
         if not self._is_draft(Call.of_stream(model, args, kwargs)):

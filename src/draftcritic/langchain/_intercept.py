@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from draftcritic.langchain._call import Arguments, Call
 from draftcritic.langchain._caught import Caught
-from draftcritic.langchain._frame import Frame, is_critic, is_outermost
+from draftcritic.langchain._frame import Frame, handed_on, is_critic, is_outermost
+from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._rewrite import rewritten_result
 
 Catch = Callable[[], Sequence[Caught]]
@@ -42,6 +44,16 @@ class Reviewer(Protocol):
         ...
 
 
+class Stepping(Protocol):
+    """Surrounds the steps of a model at work."""
+
+    open: bool
+
+    def step(self) -> AbstractContextManager[None]:
+        """Return the surroundings of one step."""
+        ...
+
+
 def _never() -> bool:
     """Say that a stream is whole only when it has ended."""
     return False
@@ -52,10 +64,18 @@ class Interceptor:
 
     A message is rewritten when the reviewer says so; a stream never is. Every handler is called with the original
     method first. What the original raises goes through untouched.
+
+    Args:
+        reviewer: takes the drafts.
+        own_prompts: what the critic's model is being asked right now.
     """
 
-    def __init__(self, reviewer: Reviewer) -> None:
-        self._reviewer = reviewer
+    holds = False
+    """Whether a stream is held back until its verdict."""
+
+    def __init__(self, reviewer: Reviewer, own_prompts: OwnPrompts | None = None) -> None:
+        self.reviewer = self._reviewer = reviewer
+        self._own_prompts = own_prompts or OwnPrompts()
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
@@ -93,7 +113,7 @@ class Interceptor:
             yield from original(model, *args, **kwargs)
             return
         args, kwargs = call.named(args, kwargs)
-        yield from self._follow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+        yield from self.follow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
 
     async def astream(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
@@ -105,7 +125,7 @@ class Interceptor:
         else:
             call.loop = asyncio.get_running_loop()
             args, kwargs = call.named(args, kwargs)
-            items = self._afollow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+            items = self.afollow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
         try:
             async for item in items:
                 yield item
@@ -121,7 +141,7 @@ class Interceptor:
             return
         source = original(model, *args, **kwargs)
         stream = kwargs["stream"]
-        yield from self._follow(
+        yield from self.follow(
             source,
             _ignore,
             lambda complete: call.caught_message(_message_of(stream), complete),
@@ -139,7 +159,7 @@ class Interceptor:
         else:
             call.loop = asyncio.get_running_loop()
             stream = kwargs["stream"]
-            items = self._afollow(
+            items = self.afollow(
                 original(model, *args, **kwargs),
                 _ignore,
                 lambda complete: call.caught_message(_message_of(stream), complete),
@@ -167,12 +187,19 @@ class Interceptor:
         """Return the arguments that the original is called with."""
         return args, kwargs
 
+    def is_critics(self, call: Call) -> bool:
+        """Whether a call is the critic's own, through whatever wrapper or thread."""
+        return is_critic(call.metadata) or self._own_prompts.includes(call.prompt)
+
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
-        if is_critic(call.metadata):
+        if self.is_critics(call):
             self._reviewer.nested()
             return False
-        return is_outermost()
+        if not is_outermost():
+            return False
+        handed_on()
+        return True
 
     def _wants(self, call: Call) -> bool:
         if not self._is_draft(call):
@@ -180,14 +207,17 @@ class Interceptor:
         call.origin = self._reviewer.capture(call.run)
         return True
 
-    def _follow(
+    def follow(
         self,
         source: Any,
         keep: Callable[[Any], None],
         catch: Callable[[bool], Sequence[Caught]],
         whole: Callable[[], bool] = _never,
+        *,
+        watch: Stepping | None = None,
     ) -> Iterator[Any]:
-        frame = Frame()
+        """Give out what `source` gives, keep it, and hand on the draft at its end or when it is left."""
+        frame = watch or Frame()
         started = complete = False
         try:
             while True:
@@ -212,14 +242,17 @@ class Interceptor:
             if started and not complete:
                 self._reviewer.take(lambda: catch(False))
 
-    async def _afollow(
+    async def afollow(
         self,
         source: Any,
         keep: Callable[[Any], None],
         catch: Callable[[bool], Sequence[Caught]],
         whole: Callable[[], bool] = _never,
+        *,
+        watch: Stepping | None = None,
     ) -> AsyncGenerator[Any, None]:
-        frame = Frame()
+        """Give out what `source` gives. See `follow`."""
+        frame = watch or Frame()
         started = complete = False
         try:
             while True:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import time
-from collections.abc import Callable, Coroutine, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from draftcritic.core import reported_model_name, resolve_model_name
 from draftcritic.engine import PromptMessage, Reply, TimedCaller
+from draftcritic.langchain._app_loop import LoopGoneError, OnLoop
+from draftcritic.langchain._caught import mapping_of
 from draftcritic.langchain._isolation import isolated_config, isolated_context, isolated_model, untraced
+from draftcritic.langchain._own_prompts import OwnPrompts
 
 _UNWRITTEN = '"not_implemented"'
 """How LangChain writes a part that it cannot write."""
-_LOOP_POLL = 0.1
-"""Seconds between two looks at whether the application's event loop still runs."""
 
 
 class ChatModelCritic:
@@ -29,6 +29,7 @@ class ChatModelCritic:
             asynchronous code of its own, and when the loop ends before the answer: the review of the last draft of
             an `asyncio.run` would be lost otherwise.
         caller: runs blocking calls with a timeout.
+        own_prompts: learns what is asked, for as long as it is answered.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class ChatModelCritic:
         requested: str = "",
         loop: asyncio.AbstractEventLoop | None = None,
         caller: TimedCaller | None = None,
+        own_prompts: OwnPrompts | None = None,
     ) -> None:
         self._model = model
         self._requested = requested
         self._loop = loop
         self._caller = caller or TimedCaller()
+        self._own_prompts = own_prompts or OwnPrompts()
 
     @property
     def name(self) -> str:
@@ -69,24 +72,35 @@ class ChatModelCritic:
         loop = self._loop
         if loop is not None and loop.is_running() and _is_asynchronous(model):
             try:
-                return _reply(_on_loop(loop, lambda: _ainvoke(model, messages), deadline))
-            except _LoopGoneError:
+                on_loop = OnLoop(loop, lambda: self._ainvoke(model, messages))
+                return _reply(on_loop.run(isolated_context(), deadline))
+            except LoopGoneError:
                 pass
         context = isolated_context()
         left = max(0.0, deadline - time.monotonic())
-        return _reply(self._caller.call(lambda: context.run(_invoke, model, messages), left))
+        return _reply(self._caller.call(lambda: context.run(self._invoke, model, messages), left))
 
     async def acall(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from a coroutine. See `CriticModel.acall`."""
         model = isolated_model(self._model)
         # A task is the only way to run a coroutine in another context that Python 3.10 has.
-        task = isolated_context().run(asyncio.get_running_loop().create_task, _ainvoke(model, messages))
+        task = isolated_context().run(asyncio.get_running_loop().create_task, self._ainvoke(model, messages))
         try:
             return _reply(await asyncio.wait_for(task, timeout))
         except asyncio.TimeoutError as error:
             if task.done() and not task.cancelled():
                 raise  # the provider's own
             raise TimeoutError(f"no answer within {timeout} s") from error
+
+    # Both note the question in the code that answers it: a call that is given up goes on answering.
+
+    def _invoke(self, model: Any, messages: Sequence[Any]) -> Any:
+        with untraced(), self._own_prompts.answering(messages):
+            return model.invoke(messages, config=isolated_config())
+
+    async def _ainvoke(self, model: Any, messages: Sequence[Any]) -> Any:
+        with untraced(), self._own_prompts.answering(messages):
+            return await model.ainvoke(messages, config=isolated_config())
 
 
 class SameObject:
@@ -129,55 +143,16 @@ def _is_asynchronous(model: Any) -> bool:
         model = model.bound
     if not isinstance(model, BaseChatModel):
         return True
-    kind = type(model)
-    return kind._agenerate is not BaseChatModel._agenerate or kind._astream is not BaseChatModel._astream
-
-
-def _invoke(model: Any, messages: Sequence[Any]) -> Any:
-    with untraced():
-        return model.invoke(messages, config=isolated_config())
-
-
-async def _ainvoke(model: Any, messages: Sequence[Any]) -> Any:
-    with untraced():
-        return await model.ainvoke(messages, config=isolated_config())
-
-
-class _LoopGoneError(Exception):
-    """The application's event loop ended before the model answered."""
-
-
-def _on_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], Coroutine[Any, Any, Any]], deadline: float) -> Any:
-    coroutine = call()
-    try:
-        future = isolated_context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
-    except RuntimeError as error:
-        coroutine.close()
-        raise _LoopGoneError from error
-    while True:
-        left = deadline - time.monotonic()
-        try:
-            return future.result(timeout=max(0.0, min(_LOOP_POLL, left)))
-        except concurrent.futures.CancelledError as error:
-            # Nobody but a loop that is being closed cancels a task that only we know.
-            raise _LoopGoneError from error
-        except (concurrent.futures.TimeoutError, TimeoutError):
-            if future.done():
-                raise  # the provider's own
-            if left <= 0:
-                future.cancel()
-                raise TimeoutError("no answer within the time limit") from None
-            if not loop.is_running():
-                future.cancel()
-                raise _LoopGoneError from None
+    # Without listeners, `ainvoke` does not stream.
+    return type(model)._agenerate is not BaseChatModel._agenerate
 
 
 def _reply(answer: Any) -> Reply:
-    metadata = getattr(answer, "response_metadata", None) or {}
+    metadata = mapping_of(answer, "response_metadata")
     finish = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
     return Reply(
         content=getattr(answer, "content", answer),
         model=reported_model_name(metadata),
-        usage=getattr(answer, "usage_metadata", None) or {},
+        usage=mapping_of(answer, "usage_metadata"),
         finish_reason=finish if isinstance(finish, str) else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from draftcritic.langchain._caught import mapping_of
 from draftcritic.langchain._content import is_text_part
 
 _OF_THE_OLD_TEXT = ("annotations", "citations")
@@ -33,7 +34,7 @@ def rewritten_message(message: Any, text: str) -> Any:
     where they are.
     """
     update = {"content": _rewritten_content(message.content, text)}
-    metadata = getattr(message, "response_metadata", None)
+    metadata = mapping_of(message, "response_metadata")
     if metadata:
         update["response_metadata"] = _without(metadata, _OF_THE_OLD_TOKENS)
     return message.model_copy(update=update)
@@ -59,11 +60,12 @@ def as_chunk(message: Any) -> Any:
 
 
 def _rewritten_generation(generation: Any, text: str) -> Any:
-    info = generation.generation_info
-    return type(generation)(
-        message=rewritten_message(generation.message, text),
-        generation_info=_without(info, _OF_THE_OLD_TOKENS) if info else info,
-    )
+    # A copy runs no constructor: an integration's own class may want more there, or refuse what it finds.
+    update: dict[str, Any] = {"message": rewritten_message(generation.message, text), "text": text}
+    info = mapping_of(generation, "generation_info")
+    if info:
+        update["generation_info"] = _without(info, _OF_THE_OLD_TOKENS)
+    return generation.model_copy(update=update)
 
 
 def _rewritten_content(content: Any, text: str) -> Any:

@@ -23,7 +23,8 @@ def asks_for_structure(call_kwargs: Mapping[str, Any]) -> bool:
     for key in _FORMAT_KEYS:
         if key in call_kwargs and _is_format(call_kwargs[key]):
             return True
-    if str(call_kwargs.get("response_mime_type", "")).endswith("json"):
+    mime_type = call_kwargs.get("response_mime_type")
+    if isinstance(mime_type, str) and mime_type.endswith("json"):
         return True
     output_config = call_kwargs.get("output_config")
     return isinstance(output_config, Mapping) and _is_format(output_config.get("format"))

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from draftcritic.langchain._intercept import Interceptor
+from draftcritic.langchain._overrides import Overrides
 from draftcritic.langchain._splice import Splice, SpliceError, is_spliced, splice
 
 _logger = logging.getLogger(__name__)
@@ -47,13 +48,17 @@ RETRIEVER_TARGETS = (
 )
 
 
-def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Splice]:
+Installed = Splice | Overrides
+"""What stands in LangChain, and can be removed."""
+
+
+def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Installed]:
     """Put the handlers of `interceptor` into LangChain, all or none.
 
     Raises:
         SpliceError: a required method is missing or cannot take a handler.
     """
-    done: list[Splice] = []
+    done: list[Installed] = []
     try:
         for target in (*CHAT_TARGETS, *(RETRIEVER_TARGETS if retrievers else ())):
             owner = getattr(import_module(target.module), target.owner)
@@ -65,13 +70,16 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Splic
                 continue
             # Others may have wrapped the method; the handler goes into LangChain's own function below.
             done.append(splice(inspect.unwrap(method, stop=is_spliced), target.handler(interceptor)))
+        overrides = Overrides(interceptor)
+        done.append(overrides)
+        overrides.install()
     except BaseException:
         remove(done)
         raise
     return done
 
 
-def remove(splices: list[Splice]) -> None:
+def remove(splices: list[Installed]) -> None:
     """Take the handlers out again."""
     while splices:
         splices.pop().remove()
