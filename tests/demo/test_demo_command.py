@@ -119,10 +119,10 @@ def test_verdicts_and_gate_reasons(demo: tuple[Any, list[Trace]]) -> None:
     reasons = {number: review.attributes["draftcritic.gate.reason"] for number, review in enumerate(reviews, 1)}
     assert [number for number, reason in reasons.items() if reason == "trivial_ack"] == [2, 8, 10]
     assert Counter(reasons.values()) == {
-        "claims": 5,
+        "claims": 4,
         "tool_action": 3,
         "trivial_ack": 3,
-        "fabrication": 2,
+        "fabrication": 3,
         "not_trivial": 2,
         "sensitive_tag": 1,
     }
