@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench settings dashboards pictures stack stack-up stack-down e2e clean
+.PHONY: help demo test lint types unit matrix fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest --ignore=tests/e2e $(ARGS)
 
+matrix: ## the tests that touch others' code, with the oldest (Python 3.10) and the newest versions (Python 3.13)
+	$(PYTHON) tests/constraints/run.py $(ARGS)
+
+fuzz: $(STAMP) ## tries hostile values until told to stop: ARGS='--minutes 10'
+	$(BIN)/python -m fuzz $(ARGS)
+
 bench: $(STAMP) ## overhead of a skipped review, side by side with the neighbours
 	$(BIN)/python benchmarks/overhead.py $(ARGS)
 
@@ -54,4 +60,4 @@ e2e: $(STAMP) stack ## the example agent against the real stack, through the pro
 	$(BIN)/python -m pytest -q tests/e2e $(ARGS)
 
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -126,3 +126,8 @@ def test_work_grows_linearly_with_hostile_text(unit):
     text = unit * (300_000 // len(unit))
     found = detect_fabrication(text, [{"name": "x", "result": text[::-1]}], hydrated_context=text[1:])
     assert len(found) <= 201
+
+
+@pytest.mark.parametrize("digits", ["0³", "5²", "1½", "²³", "May 3²", "5²:30", "٣", "十"])
+def test_digits_that_are_no_decimals_do_not_blind_the_check(digits):
+    assert "A-9931" in {finding.identifier for finding in findings(f"It is {digits}. Order A-9931 was shipped.")}

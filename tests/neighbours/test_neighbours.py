@@ -105,12 +105,19 @@ def run(*instrumentations: str, background: bool = True, application_spans: bool
         return Run(done.stdout, done.stderr, log.read_text(), receiver.spans, receiver.points, receiver.events)
 
 
+def is_installed(neighbour: str) -> bool:
+    try:
+        return find_spec(MODULES[neighbour]) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
+
+
 NEIGHBOURS = [
     pytest.param(
         (neighbour, US) if first else (US, neighbour),
         background,
         id=f"{label}-{'first' if first else 'last'}-{'background' if background else 'inline'}",
-        marks=pytest.mark.skipif(find_spec(MODULES[neighbour]) is None, reason=f"{neighbour} is not installed"),
+        marks=pytest.mark.skipif(not is_installed(neighbour), reason=f"{neighbour} is not installed"),
     )
     for label, neighbour in (("official", OFFICIAL), ("openinference", OPENINFERENCE), ("openllmetry", OPENLLMETRY))
     for first in (True, False)

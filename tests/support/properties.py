@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from support.chat import Chat
-from support.hostile import ANSWERS, CONTENTS, FORGED, HISTORIES, METADATA, ODD_CONTENTS, TEXTS, VALUES
+from support.hostile import ANSWERS, CONTENTS, FORGED, FRAGMENTS, HISTORIES, METADATA, ODD_CONTENTS, TEXTS, VALUES
 
-from draftcritic.core import Failure, Mode, Policy, Review, Turn, Verdict, parse_reflection_output
+from draftcritic.core import Failure, Grounding, Mode, Policy, Review, Turn, Verdict, parse_reflection_output
+from draftcritic.core.fabrication import find_fabrications, rules_of
 from draftcritic.engine import Critic, NullObserver, Reply
 from draftcritic.langchain import Answer, Caught, extract, rewritten_message, rewritten_result
 from draftcritic.langchain._content import is_text_part, text_of
@@ -145,6 +146,31 @@ def a_review_comes_of_every_turn(draft: str, history: list[Any], metadata: Any, 
         assert _Own.faults == 0
 
 
+def the_check_of_facts_bears_every_text(draft: str, calls: list[Any], context: str, user_message: str) -> None:
+    """The deterministic check reads any text: where it failed, a made-up fact beside would go unseen."""
+    findings = find_fabrications(draft, Grounding(calls, context, user_message), rules_of((), (), (), (), {}), None)
+    for finding in findings:
+        assert finding.identifier
+        assert 0 <= finding.confidence <= 1
+
+
+FACTS = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["May", "3rd", "Monday", "tomorrow", "at", "10:30", "5 pm", "EUR", "$", "%", "order", "A-9931", "°C", "kg",
+             "#", "+1 415", "12.5", "1,000", "1.000,50", "half", "dozen", "x2", "https://a.b/c?d=1", "a@b.co", "v1.2.3",
+             "0x1f", "deadbeef", "9f86d081884c7d65", "2024-05-03", "3/4/24", "refunded", "I have", "sent", "cancelled"]
+        ),
+        st.text("0123456789²³¹⁴½¼٣४๓十.,:-/ ", max_size=6),
+        FRAGMENTS,
+    ),
+    max_size=10,
+).flatmap(lambda words: st.sampled_from([" ", "", "\n"]).map(lambda gap: gap.join(words)))  # fmt: skip
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), FACTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(FACTS, inner, max_size=3)),
+    max_leaves=5,
+)
 CLEAN = st.text(
     st.characters(exclude_characters="{}[]\"'`<>\u201c\u201d\u2018\u2019", exclude_categories=["Cs"]), max_size=20
 ).filter(lambda text: "verdict" not in text.lower())
@@ -187,6 +213,17 @@ PROPERTIES: dict[str, tuple[Callable[..., None], dict[str, Any]]] = {
     ),
     "replacement": (a_replacement_comes_of_every_answer, {"answer": ANSWERS, "text": TEXTS.filter(bool)}),
     "reply": (a_verdict_or_a_failure_comes_of_every_reply, {"reply": REPLIES}),
+    "facts": (
+        the_check_of_facts_bears_every_text,
+        {
+            "draft": FACTS,
+            "calls": st.lists(
+                st.fixed_dictionaries({"name": FACTS, "args": JSON}, optional={"id": JSON, "result": JSON}), max_size=2
+            ),
+            "context": FACTS,
+            "user_message": FACTS,
+        },
+    ),
     "lone verdict": (
         a_lone_verdict_is_found,
         {

@@ -7,7 +7,18 @@ import os
 import pytest
 from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from support.telemetry import CALL, FIRED, Harness, failed, finding, labels, not_evaluated, review, skipped
+from support.telemetry import (
+    CALL,
+    FIRED,
+    KEEPS_GAUGES,
+    Harness,
+    failed,
+    finding,
+    labels,
+    not_evaluated,
+    review,
+    skipped,
+)
 
 from draftcritic.core import (
     Action,
@@ -124,6 +135,7 @@ def test_limits_have_series_from_the_start_and_a_blocked_draft_only_where_someth
     )
 
 
+@pytest.mark.skipif(not KEEPS_GAUGES, reason="this SDK forgets a gauge that was exported")
 def test_a_circuit_is_closed_until_told_and_a_policy_loaded(harness: Harness) -> None:
     assert {dict(s)["draftcritic.sku"]: p.value for s, p in harness.points("draftcritic.circuit.state").items()} == {
         "unknown": 0

@@ -76,7 +76,7 @@ def test_with_given_providers_nothing_goes_to_the_global_ones() -> None:
         own.recorder.queue_depth(1)
         assert own.span and own.log and own.counted("draftcritic.reviews")
         assert not world.spans and not world.logs
-        counted = {name: list(world.points(name).values()) for name in world.metrics()}
+        counted = {name: list(metric.data.data_points) for name, metric in world.metrics().items()}
         assert [point.value for point in counted.pop("draftcritic.policy.loaded")] == [1]
         assert not any(point.value for points in counted.values() for point in points)
         """

@@ -117,7 +117,7 @@ def _numeric_day(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...],
 
 
 def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
-    number = int(text[start : start + 2]) if text[start : start + 2].isdigit() else int(text[start])
+    number = int(text[start : start + 2]) if text[start : start + 2].isdecimal() else int(text[start])
     low = max(0, start - 18)
     before = _MONTH_BEFORE.search(text[low:start])
     if before and not _MINUTES_FOLLOW.match(text, end) and (month := MONTHS.get(before[1].lower())):
