@@ -79,6 +79,16 @@ class Call:
         """Return the drafts of a `ChatResult`: one for each generation."""
         return [self._caught([Answer.of(generation.message)]) for generation in result.generations]
 
+    def holds_a_message(self) -> bool:
+        """Whether the stream gave a whole message, as that of a model without `_stream` does.
+
+        Who listens to its events has had the end of the run by then, and may not come back for the end of the stream.
+        """
+        from langchain_core.messages import BaseMessage, BaseMessageChunk
+
+        last = self.chunks[-1]
+        return isinstance(last, BaseMessage) and not isinstance(last, BaseMessageChunk)
+
     def caught_chunks(self, complete: bool) -> Sequence[Caught]:
         """Return the draft of a stream of message chunks; none when nothing had come yet."""
         if not self.chunks:

@@ -113,7 +113,9 @@ class Interceptor:
             yield from original(model, *args, **kwargs)
             return
         args, kwargs = call.named(args, kwargs)
-        yield from self.follow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+        yield from self.follow(
+            original(model, *args, **kwargs), call.chunks.append, call.caught_chunks, call.holds_a_message
+        )
 
     async def astream(
         self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
@@ -125,7 +127,9 @@ class Interceptor:
         else:
             call.loop = asyncio.get_running_loop()
             args, kwargs = call.named(args, kwargs)
-            items = self.afollow(original(model, *args, **kwargs), call.chunks.append, call.caught_chunks)
+            items = self.afollow(
+                original(model, *args, **kwargs), call.chunks.append, call.caught_chunks, call.holds_a_message
+            )
         try:
             async for item in items:
                 yield item
