@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -364,3 +365,25 @@ def test_the_callers_error_goes_through(telemetry: Telemetry) -> None:
         with pytest.raises(ValueError) as caught:
             call(StreamingChat(answers=[DRAFT], error=error))
         assert caught.value is error
+
+
+@pytest.mark.parametrize("verdict", ["approve", "refuse", "revise"])
+async def test_who_listens_to_tokens_hears_the_text_once_after_the_verdict(verdict: str, telemetry: Telemetry) -> None:
+    enforce(telemetry, VERDICTS.get(verdict, '{"verdict": "approve"}'))
+    said = DRAFT if verdict == "approve" else SAFE
+    model = StreamingChat(answers=[DRAFT])
+    events = [e async for e in async_graph(model).astream_events(ASK, version="v2")]
+    chunks = [e["data"]["chunk"] for e in events if e["event"] == "on_chat_model_stream"]
+    assert [chunk.text for chunk in chunks] == [said]
+    messages = [m async for m, _ in async_graph(model).astream(ASK, stream_mode="messages")]
+    assert [m.text for m in messages] == [said]
+    assert [m.text for m, _ in sync_graph(model).stream(ASK, stream_mode="messages")] == [said]
+
+
+def test_a_hanging_critic_does_not_hold_the_end_of_the_loop(telemetry: Telemetry) -> None:
+    critic = Chat(answers=["x"], delay=30)
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic, timeout=0.1)
+    began = time.monotonic()
+    assert asyncio.run(Chat(answers=[DRAFT]).ainvoke("q")).content == DRAFT
+    assert time.monotonic() - began < 20
+    assert [r["draftcritic.failure"] for r in telemetry.reviews()] == ["timeout"]

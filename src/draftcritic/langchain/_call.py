@@ -26,6 +26,7 @@ class Call:
     loop: asyncio.AbstractEventLoop | None = None
     streamed: bool = False
     exposed: bool = False
+    run_manager: Any = None
     chunks: list[Any] = field(default_factory=list)
 
     @classmethod
@@ -40,6 +41,7 @@ class Call:
             kwargs=kwargs,
             metadata=getattr(run_manager, "metadata", None) or EMPTY,
             run=getattr(run_manager, "run_id", None),
+            run_manager=run_manager,
             exposed=_streams_tokens(model, run_manager),
         )
 

@@ -2,7 +2,8 @@
 
 Tokens leave a chat model on two ways while it writes: as the chunks of its stream, and through callbacks, which
 LangGraph's messages mode and `astream_events` listen to. So a stream is asked for as a whole message and given as one
-chunk, and the model works with a run manager that nobody listens to. The callbacks at the start and the end of the
+chunk, and the model works with a run manager that nobody listens to; who would have heard the tokens hears the whole
+text as one, after the verdict. The callbacks at the start and the end of the
 run are LangChain's own and see the run as ever, the end with the text that was let through.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 from draftcritic.langchain._call import Arguments, Call
+from draftcritic.langchain._content import text_of
 from draftcritic.langchain._frame import held_stream
 from draftcritic.langchain._intercept import Interceptor
 from draftcritic.langchain._rewrite import as_chunk
@@ -104,12 +106,31 @@ class HoldingInterceptor(Interceptor):
             await run_manager.on_stream_event(event)
             yield event
 
+    def _release(self, call: Call, result: Any) -> None:
+        if call.run_manager is not None:
+            for text, chunk in _as_chunks(result):
+                call.run_manager.on_llm_new_token(text, chunk=chunk)
+
+    async def _arelease(self, call: Call, result: Any) -> None:
+        if call.run_manager is not None:
+            for text, chunk in _as_chunks(result):
+                await call.run_manager.on_llm_new_token(text, chunk=chunk)
+
     def _prepared(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         call.streamed = held_stream.get()
+        if not call.exposed:
+            call.run_manager = None  # nobody listens to tokens
         call.exposed = False
         if len(args) > 2:
             return (*args[:2], _unheard(args[2]), *args[3:]), kwargs
         return args, {**kwargs, "run_manager": _unheard(kwargs.get("run_manager"))}
+
+
+def _as_chunks(result: Any) -> Iterator[tuple[str, Any]]:
+    from langchain_core.outputs import ChatGenerationChunk
+
+    for generation in result.generations:
+        yield text_of(generation.message.content), ChatGenerationChunk(message=as_chunk(generation.message))
 
 
 def _unheard(run_manager: Any) -> Any:

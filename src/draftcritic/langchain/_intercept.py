@@ -89,7 +89,9 @@ class Interceptor:
                 result = original(model, *args, **kwargs)
         finally:
             frame.open = False
-        return _applied(result, self._reviewer.take(lambda: call.caught_result(result)))
+        released = _applied(result, self._reviewer.take(lambda: call.caught_result(result)))
+        self._release(call, released)
+        return released
 
     async def agenerate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._agenerate_with_cache`."""
@@ -104,7 +106,9 @@ class Interceptor:
         finally:
             frame.open = False
         call.loop = asyncio.get_running_loop()
-        return _applied(result, await self._reviewer.atake(lambda: call.caught_result(result)))
+        released = _applied(result, await self._reviewer.atake(lambda: call.caught_result(result)))
+        await self._arelease(call, released)
+        return released
 
     def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """Stand in for `BaseChatModel.stream`."""
@@ -194,6 +198,12 @@ class Interceptor:
     def is_critics(self, call: Call) -> bool:
         """Whether a call is the critic's own, through whatever wrapper or thread."""
         return is_critic(call.metadata) or self._own_prompts.includes(call.prompt)
+
+    def _release(self, call: Call, result: Any) -> None:
+        """Tell whoever waits for it that a result has its verdict."""
+
+    async def _arelease(self, call: Call, result: Any) -> None:
+        """Tell whoever waits for it that a result has its verdict."""
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""

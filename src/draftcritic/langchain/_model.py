@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -83,12 +85,18 @@ class ChatModelCritic:
     async def acall(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from a coroutine. See `CriticModel.acall`."""
         model = isolated_model(self._model)
-        # A task is the only way to run a coroutine in another context that Python 3.10 has.
-        task = isolated_context().run(asyncio.get_running_loop().create_task, self._ainvoke(model, messages))
+        context, loop = isolated_context(), asyncio.get_running_loop()
+        answer: asyncio.Future[Any]
+        if _is_asynchronous(model):
+            # A task is the only way to run a coroutine in another context that Python 3.10 has.
+            answer = context.run(loop.create_task, self._ainvoke(model, messages))
+        else:
+            # Not in the loop's executor, as `ainvoke` would: the end of the loop waits for that, whatever hangs in it.
+            answer = _in_thread(loop, lambda: context.run(self._invoke, model, messages))
         try:
-            return _reply(await asyncio.wait_for(task, timeout))
+            return _reply(await asyncio.wait_for(answer, timeout))
         except asyncio.TimeoutError as error:
-            if task.done() and not task.cancelled():
+            if answer.done() and not answer.cancelled():
                 raise  # the provider's own
             raise TimeoutError(f"no answer within {timeout} s") from error
 
@@ -135,16 +143,44 @@ def _written_down(model: Any) -> str | None:
 
 
 def _is_asynchronous(model: Any) -> bool:
-    """Whether a model has asynchronous code of its own, rather than LangChain's thread around the blocking one."""
+    """Whether a model has asynchronous code of its own, rather than a thread around the blocking one."""
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import RunnableLambda
     from langchain_core.runnables.base import RunnableBindingBase
 
     while isinstance(model, RunnableBindingBase):
         model = model.bound
-    if not isinstance(model, BaseChatModel):
-        return True
-    # Without listeners, `ainvoke` does not stream.
-    return type(model)._agenerate is not BaseChatModel._agenerate
+    if isinstance(model, BaseChatModel):
+        kind = type(model)
+        return kind._agenerate is not BaseChatModel._agenerate or kind._astream is not BaseChatModel._astream
+    if isinstance(model, RunnableLambda):
+        return not hasattr(model, "func")
+    return not hasattr(model, "invoke")
+
+
+def _in_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], Any]) -> asyncio.Future[Any]:
+    """Run a blocking call in a daemon thread, which nobody waits for when it is given up."""
+    future = loop.create_future()
+
+    def settle(answer: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(answer)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        answer, failure = None, None
+        try:
+            answer = call()
+        except BaseException as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and the call was given up
+            loop.call_soon_threadsafe(settle, answer, failure)
+
+    threading.Thread(target=work, name="draftcritic-call", daemon=True).start()
+    return future
 
 
 def _reply(answer: Any) -> Reply:
