@@ -162,9 +162,13 @@ def test_a_server_with_several_workers(name: str, receiver: OtlpReceiver) -> Non
         pytest.skip(f"{name} is not installed")
     arguments, listening, workers = SERVERS[name]
     with server(receiver, arguments, listening) as (address, written), ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(ask, [address] * REQUESTS))
+        answers: list[str] = []
+        served_by: set[str] = set()
+        # Which worker takes a connection is up to the kernel, and a busy machine may give the first ones to one of them.
+        while len(served_by) < 2 and len(answers) < 10 * REQUESTS:
+            answers += pool.map(ask, [address] * REQUESTS)
+            served_by = {text.partition(" ")[0] for text in answers}
     assert {text.partition(" ")[2] for text in answers} == {DRAFT}
-    served_by = {text.partition(" ")[0] for text in answers}
     assert 1 < len(served_by) <= workers
     assert "Traceback" not in "".join(written)
-    assert (reviewed(receiver), lost(receiver)) == (REQUESTS, {})
+    assert (reviewed(receiver), lost(receiver)) == (len(answers), {})
