@@ -164,7 +164,7 @@ def test_a_server_with_several_workers(name: str, receiver: OtlpReceiver) -> Non
     with server(receiver, arguments, listening) as (address, written), ThreadPoolExecutor(8) as pool:
         answers: list[str] = []
         served_by: set[str] = set()
-        # Which worker takes a connection is up to the kernel, and a busy machine may give the first ones to one of them.
+        # Which worker takes a connection is up to the kernel; on a busy machine one may get the first ones all.
         while len(served_by) < 2 and len(answers) < 10 * REQUESTS:
             answers += pool.map(ask, [address] * REQUESTS)
             served_by = {text.partition(" ")[0] for text in answers}
