@@ -16,7 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
@@ -86,8 +86,9 @@ def streaming_graph(model: Any) -> Any:
 
 
 def async_graph(model: Any) -> Any:
-    async def node(state: MessagesState) -> Any:
-        return {"messages": [await model.ainvoke(state["messages"])]}
+    async def node(state: MessagesState, config: RunnableConfig) -> Any:
+        # Python 3.10 has no other way for the run's listeners into a task.
+        return {"messages": [await model.ainvoke(state["messages"], config)]}
 
     return build(node)
 
