@@ -15,6 +15,17 @@ _watch: ContextVar[Watch | None] = ContextVar("draftcritic_watch", default=None)
 _current: ContextVar[Frame | None] = ContextVar("draftcritic_frame", default=None)
 
 
+@contextmanager
+def holding() -> Iterator[None]:
+    """Mark the model call inside as one that was asked for a stream, which is held back; never across a `yield`."""
+    before = held_stream.get()
+    held_stream.set(True)
+    try:
+        yield
+    finally:
+        held_stream.set(before)
+
+
 class Frame:
     """The outermost model call of the current context, from its start to its end.
 

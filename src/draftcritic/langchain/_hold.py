@@ -14,7 +14,7 @@ from typing import Any
 
 from draftcritic.langchain._call import Arguments, Call
 from draftcritic.langchain._content import text_of
-from draftcritic.langchain._frame import held_stream
+from draftcritic.langchain._frame import held_stream, holding
 from draftcritic.langchain._intercept import Interceptor
 from draftcritic.langchain._rewrite import as_chunk
 
@@ -31,12 +31,8 @@ class HoldingInterceptor(Interceptor):
             return
         from langchain_core.language_models import BaseChatModel
 
-        before = held_stream.get()
-        held_stream.set(True)
-        try:
+        with holding():
             message = BaseChatModel.invoke(model, *args, **kwargs)
-        finally:
-            held_stream.set(before)
         yield as_chunk(message)
 
     async def astream(
@@ -53,12 +49,8 @@ class HoldingInterceptor(Interceptor):
             return
         from langchain_core.language_models import BaseChatModel
 
-        before = held_stream.get()
-        held_stream.set(True)
-        try:
+        with holding():
             message = await BaseChatModel.ainvoke(model, *args, **kwargs)
-        finally:
-            held_stream.set(before)
         yield as_chunk(message)
 
     def events(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -69,12 +61,8 @@ class HoldingInterceptor(Interceptor):
         from langchain_core.language_models._compat_bridge import message_to_events
 
         stream, run_manager = kwargs.pop("stream"), kwargs["run_manager"]
-        before = held_stream.get()
-        held_stream.set(True)
-        try:
+        with holding():
             result = model._generate_with_cache(*args, **kwargs)
-        finally:
-            held_stream.set(before)
         for event in message_to_events(result.generations[0].message, message_id=stream.message_id):
             stream.dispatch(event)
             run_manager.on_stream_event(event)
@@ -95,12 +83,8 @@ class HoldingInterceptor(Interceptor):
         from langchain_core.language_models._compat_bridge import amessage_to_events
 
         stream, run_manager = kwargs.pop("stream"), kwargs["run_manager"]
-        before = held_stream.get()
-        held_stream.set(True)
-        try:
+        with holding():
             result = await model._agenerate_with_cache(*args, **kwargs)
-        finally:
-            held_stream.set(before)
         async for event in amessage_to_events(result.generations[0].message, message_id=stream.message_id):
             stream.dispatch(event)
             await run_manager.on_stream_event(event)
