@@ -381,6 +381,18 @@ async def test_who_listens_to_tokens_hears_the_text_once_after_the_verdict(verdi
     assert [m.text for m, _ in sync_graph(model).stream(ASK, stream_mode="messages")] == [said]
 
 
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: m.bind(stop=["x"]), lambda m: RunnableLambda(str) | m])
+async def test_events_around_a_direct_stream_tell_its_text_once(wrap: Any, telemetry: Telemetry) -> None:
+    enforce(telemetry)
+    runnable = wrap(StreamingChat(answers=[DRAFT]))
+    events = [e async for e in runnable.astream_events("q", version="v2")]
+    of_model = [e for e in events if "chat_model" in e["event"]]
+    assert [e["event"] for e in of_model] == ["on_chat_model_start", "on_chat_model_stream", "on_chat_model_end"]
+    assert [e["data"][key].text for e, key in zip(of_model[1:], ("chunk", "output"), strict=True)] == [SAFE, SAFE]
+    assert {e["run_id"] for e in of_model} == {of_model[0]["run_id"]}
+    assert of_model[1]["data"]["chunk"].id == of_model[2]["data"]["output"].id
+
+
 def test_a_hanging_critic_does_not_hold_the_end_of_the_loop(telemetry: Telemetry) -> None:
     critic = Chat(answers=["x"], delay=30)
     DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic, timeout=0.1)

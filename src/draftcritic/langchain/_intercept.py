@@ -14,6 +14,8 @@ from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._rewrite import rewritten_result
 
 Catch = Callable[[], Sequence[Caught]]
+Items = Iterator[Any]
+AsyncItems = AsyncGenerator[Any, None]
 
 
 class Reviewer(Protocol):
@@ -110,74 +112,45 @@ class Interceptor:
         await self._arelease(call, released)
         return released
 
-    def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    # A handler for a generator returns one: the function that it stands in gives out its items, and closes it.
+
+    def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for `BaseChatModel.stream`."""
         call = Call.of_stream(model, args, kwargs)
         if not self._wants(call):
-            yield from original(model, *args, **kwargs)
-            return
+            return original(model, *args, **kwargs)
         args, kwargs = call.named(args, kwargs)
-        yield from self.follow(
-            original(model, *args, **kwargs), call.chunks.append, call.caught_chunks, call.holds_a_message
-        )
+        source = original(model, *args, **kwargs)
+        return self.follow(source, call.chunks.append, call.caught_chunks, call.holds_a_message)
 
-    async def astream(
-        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
-    ) -> AsyncGenerator[Any, None]:
+    def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
         """Stand in for `BaseChatModel.astream`."""
         call = Call.of_stream(model, args, kwargs)
         if not self._wants(call):
-            items = _unchanged(original(model, *args, **kwargs))
-        else:
-            call.loop = asyncio.get_running_loop()
-            args, kwargs = call.named(args, kwargs)
-            items = self.afollow(
-                original(model, *args, **kwargs), call.chunks.append, call.caught_chunks, call.holds_a_message
-            )
-        try:
-            async for item in items:
-                yield item
-        finally:
-            await items.aclose()
+            return original(model, *args, **kwargs)
+        call.loop = asyncio.get_running_loop()
+        args, kwargs = call.named(args, kwargs)
+        source = original(model, *args, **kwargs)
+        return self.afollow(source, call.chunks.append, call.caught_chunks, call.holds_a_message)
 
-    def events(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def events(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for `BaseChatModel._iter_v2_events`, which drives `stream_events(version="v3")`."""
         call = Call.of_generate(model, args, kwargs)
         call.streamed = call.exposed = True
         if not self._wants(call):
-            yield from original(model, *args, **kwargs)
-            return
-        source = original(model, *args, **kwargs)
-        stream = kwargs["stream"]
-        yield from self.follow(
-            source,
-            _ignore,
-            lambda complete: call.caught_message(_message_of(stream), complete),
-            lambda: stream.output_message is not None,
-        )
+            return original(model, *args, **kwargs)
+        source, stream = original(model, *args, **kwargs), kwargs["stream"]
+        return self.follow(source, _ignore, *_of_event_stream(call, stream))
 
-    async def aevents(
-        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
-    ) -> AsyncGenerator[Any, None]:
+    def aevents(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
         """Stand in for `BaseChatModel._aiter_v2_events`, which drives `astream_events(version="v3")`."""
         call = Call.of_generate(model, args, kwargs)
         call.streamed = call.exposed = True
         if not self._wants(call):
-            items = _unchanged(original(model, *args, **kwargs))
-        else:
-            call.loop = asyncio.get_running_loop()
-            stream = kwargs["stream"]
-            items = self.afollow(
-                original(model, *args, **kwargs),
-                _ignore,
-                lambda complete: call.caught_message(_message_of(stream), complete),
-                lambda: stream.output_message is not None,
-            )
-        try:
-            async for item in items:
-                yield item
-        finally:
-            await items.aclose()
+            return original(model, *args, **kwargs)
+        call.loop = asyncio.get_running_loop()
+        source, stream = original(model, *args, **kwargs), kwargs["stream"]
+        return self.afollow(source, _ignore, *_of_event_stream(call, stream))
 
     def retrieve(self, original: Callable[..., Any], retriever: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseRetriever.invoke`."""
@@ -229,7 +202,7 @@ class Interceptor:
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
-    ) -> Iterator[Any]:
+    ) -> Items:
         """Give out what `source` gives, keep it, and hand on the draft at its end or when it is left."""
         frame = watch or Frame()
         started = complete = False
@@ -264,7 +237,7 @@ class Interceptor:
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
-    ) -> AsyncGenerator[Any, None]:
+    ) -> AsyncItems:
         """Give out what `source` gives. See `follow`."""
         frame = watch or Frame()
         started = complete = False
@@ -296,12 +269,12 @@ def _applied(result: Any, texts: Iterable[str | None]) -> Any:
     return rewritten_result(result, texts) if texts else result
 
 
-async def _unchanged(source: Any) -> AsyncGenerator[Any, None]:
-    try:
-        async for item in source:
-            yield item
-    finally:
-        await source.aclose()
+def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[Caught]], Callable[[], bool]]:
+    """Return how to catch the draft that an event stream collects, and how to tell that it is whole."""
+    return (
+        lambda complete: call.caught_message(_message_of(stream), complete),
+        lambda: stream.output_message is not None,
+    )
 
 
 def _message_of(stream: Any) -> Any:

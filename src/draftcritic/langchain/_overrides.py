@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from draftcritic.langchain._call import Call
 from draftcritic.langchain._caught import Caught
 from draftcritic.langchain._frame import Watch, handed_on, is_outermost
-from draftcritic.langchain._intercept import Interceptor
+from draftcritic.langchain._intercept import AsyncItems, Interceptor, Items
 from draftcritic.langchain._rewrite import as_chunk, rewritten_message
 from draftcritic.langchain._splice import Splice, SpliceError, is_spliced, splice
 
@@ -59,44 +59,36 @@ class OverrideHandlers:
         call.loop = asyncio.get_running_loop()
         return _applied(message, await self._reviewer.atake(lambda: call.caught_message(message, True)))
 
-    def stream(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for a class's own `stream`."""
         call = self._call(model, args, kwargs, streamed=True)
-        if call is None:
-            yield from original(model, *args, **kwargs)
-            return
-        watch = Watch()
         source = original(model, *args, **kwargs)
-        if not self._interceptor.holds:
-            yield from self._interceptor.follow(source, call.chunks.append, _unseen(watch, call), watch=watch)
-            return
+        if call is None:
+            return source
+        watch = Watch()
+        if self._interceptor.holds:
+            return self._held(source, call, watch)
+        return self._interceptor.follow(source, call.chunks.append, _unseen(watch, call), watch=watch)
+
+    def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
+        """Stand in for a class's own `astream`."""
+        call = self._call(model, args, kwargs, streamed=True)
+        source = original(model, *args, **kwargs)
+        if call is None:
+            return source
+        call.loop = asyncio.get_running_loop()
+        watch = Watch()
+        if self._interceptor.holds:
+            return self._aheld(source, call, watch)
+        return self._interceptor.afollow(source, call.chunks.append, _unseen(watch, call), watch=watch)
+
+    def _held(self, source: Any, call: Call, watch: Watch) -> Items:
         with watch.step():
             call.chunks.extend(source)
         texts = [] if watch.seen else list(self._reviewer.take(lambda: call.caught_chunks(True)))
         yield from _let_through(call.chunks, texts)
 
-    async def astream(
-        self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any
-    ) -> AsyncGenerator[Any, None]:
-        """Stand in for a class's own `astream`."""
-        call = self._call(model, args, kwargs, streamed=True)
-        source = original(model, *args, **kwargs)
-        if call is None:
-            items = source
-        else:
-            call.loop = asyncio.get_running_loop()
-            watch = Watch()
-            if self._interceptor.holds:
-                items = self._aheld(source, call, watch)
-            else:
-                items = self._interceptor.afollow(source, call.chunks.append, _unseen(watch, call), watch=watch)
-        try:
-            async for item in items:
-                yield item
-        finally:
-            await items.aclose()
-
-    async def _aheld(self, source: Any, call: Call, watch: Watch) -> AsyncGenerator[Any, None]:
+    async def _aheld(self, source: Any, call: Call, watch: Watch) -> AsyncItems:
         with watch.step():
             async for chunk in source:
                 call.chunks.append(chunk)

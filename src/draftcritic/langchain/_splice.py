@@ -17,8 +17,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 Handler = Callable[..., Any]
-"""Called as `handler(original, *args, **kwargs)`; of the same kind as the original (function, coroutine function,
-generator function, async generator function)."""
+"""Called as `handler(original, *args, **kwargs)`; returns what the original does (a value, a coroutine, a generator, an
+asynchronous generator)."""
 
 _HANDLER = "draftcritic: the handler stands here"
 _ORIGINAL = "draftcritic: the original stands here"
