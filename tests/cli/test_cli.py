@@ -145,6 +145,8 @@ def test_a_wrong_command_line_ends_with_2(arguments: tuple[str, ...]) -> None:
 
 def test_help_names_the_commands_and_the_exit_codes() -> None:
     done = run("--help")
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, "")
     for word in ("demo", "settings", "schema", "exit codes:"):
         assert word in done.stdout
+    bare = run()
+    assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", done.stdout)

@@ -39,7 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 when it worked, 1 when it ran and did not succeed, 2 when the command line or a setting is
         wrong or something is not installed, 130 when it was interrupted.
     """
-    args = _parser().parse_args(arguments)
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     for stream in (sys.stdout, sys.stderr):
         # Values may hold what the terminal's encoding has no sign for; that must not end the command.
         if hasattr(stream, "reconfigure"):
@@ -63,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in _COMMANDS.values():
         command.add_parser(subparsers)
     return parser
