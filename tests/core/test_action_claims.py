@@ -148,6 +148,7 @@ def test_a_finding_says_what_is_claimed_and_where():
         ("予約をキャンセルしました。", {"name": "cancel_reservation"}),
         ("The address has been successfully standardised.", {"name": "standardise_address"}),
         ("Your order has been cancelled.", {"name": "get_order", "result": '{"status": "cancelled"}'}),
+        ("I have sent the request to delete your account.", {"name": "delete_account"}),
     ],
 )
 def test_a_call_that_fits_grounds_a_claim(draft, call):
@@ -177,6 +178,15 @@ def test_wording_that_refers_back_is_grounded_by_what_the_conversation_tells():
     assert again.confidence == 0.5
     (never,) = action_findings("I've already cancelled it.", hydrated_context="user: hello")
     assert never.confidence == 0.9
+
+
+def test_a_state_is_grounded_by_a_record_of_an_earlier_turn():
+    record = 'tool: {"task": "the trash", "status": "complete"}'
+    assert action_findings("Your task is complete.", hydrated_context=record) == []
+    (finding,) = action_findings("Your task is complete.", hydrated_context="user: is it complete?")
+    assert finding.confidence == 0.5
+    (finding,) = action_findings("I've completed it.", hydrated_context=record)
+    assert finding.confidence == 0.9
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,19 @@ def test_a_claimed_action_needs_a_tool_that_fits():
     assert found("the job ran yesterday") == []
 
 
+def test_a_look_needs_any_tool_that_looks():
+    assert found("I checked your booking", [{"name": "get_booking"}]) == []
+    assert found("I checked your booking", [{"name": "cancel_booking"}]) == [("verb_claim", "I checked", 0.8)]
+    assert found("I sent your booking", [{"name": "get_booking"}]) == [("verb_claim", "I sent", 0.8)]
+
+
+def test_a_claim_that_only_says_which_things_are_meant_refers_to_an_earlier_turn():
+    draft = "The list has all the reminders I deleted."
+    assert found(draft, hydrated_context='tool: {"deleted": 3}') == []
+    assert found(draft) == [("verb_claim", "I deleted", 0.8)]
+    assert found("Done, I deleted them.", hydrated_context='tool: {"deleted": 3}') == [("verb_claim", "I deleted", 0.8)]
+
+
 def test_an_action_that_was_asked_for_needs_a_tool_call():
     asked = IntentVerdict("action", 0.55, ["send_email"])
     assert found("Of course", intent_verdict=asked) == [("intent_action_no_tool", "", 0.7)]

@@ -169,6 +169,33 @@ def test_what_is_worked_out_of_grounded_numbers(draft):
     assert flagged(draft, {"fare": 40, "fee": 15}) == []
 
 
+def test_a_total_over_what_stands_behind_the_same_words():
+    fares = {"there": {"basic": 51, "flex": 121}, "back": {"basic": 55, "flex": 162}}
+    draft = "There\n- Basic: $51\n- Flex: $121\nBack\n- Basic: $55\n- Flex: $162\nThe total price in Basic is $106."
+    assert flagged(draft, fares) == []
+    assert flagged(draft.replace("$106", "$107"), fares) == [("price", "$107")]
+
+
+def test_what_a_tool_was_asked_to_work_out_grounds_its_parts():
+    calls = [{"name": "calculate", "args": {"expression": "364 + (210 + 370)"}, "result": "944.0"}]
+    draft = "Out: $364\nBack: {}\nTogether that makes $944."
+    assert detect_fabrication(draft.format("$580"), calls) == []
+    (finding,) = detect_fabrication(draft.format("$590"), calls)
+    assert finding.identifier == "$590"
+
+
+def test_a_remark_in_brackets_does_not_hide_that_a_number_is_a_sum():
+    legs = {"legs": [{"price": 140}, {"price": 101}], "before": 300}
+    assert flagged("New total price: $241 (it was $300 before)", legs) == []
+
+
+def test_the_past_month_leads_to_a_date():
+    context = "Today is 2023-09-12."
+    assert (
+        flagged("Between August 12 and September 12 I see 3.", context=context, user="those of the past month?") == []
+    )
+
+
 def test_lengths_of_lists_are_counts():
     assert flagged("I found 14 open tickets.", [{"n": 0}] * 14) == []
     assert flagged("I found 17 open tickets.", [{"n": 0}] * 14) == [("number", "17")]

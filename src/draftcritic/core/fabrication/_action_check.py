@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from draftcritic.core.fabrication._action_claims import VAGUE, ActionClaim, find_action_claims
@@ -22,6 +24,11 @@ TOLD_BEFORE = 0.5
 A_STATE = 0.5
 """Confidence when the wording may describe a record, or something that the draft itself writes."""
 _STEM = 5
+_REQUESTS = re.compile(
+    r"\W{1,3}(?:\S{1,20}\s){0,3}(?:requests?|inquiry|application|solicitud|demande|anfrage|antrag|richiesta|pedido|"
+    r"solicita\u00e7\u00e3o|verzoek|aanvraag|\u0437\u0430\u043f\u0440\u043e\u0441|\u0437\u0430\u044f\u0432\u043a)",
+    re.IGNORECASE,
+)
 _WRITTEN = frozenset({"create", "add", "update", "set", "fix", "remove", "delete", "rename", "move", "mark", "done"})
 """Actions that a draft can do itself, in the text or the code that it holds."""
 
@@ -51,6 +58,11 @@ class _Turn:
         """What the tools were given and gave back, in lower case."""
         return self._grounding.tool_text.lower()
 
+    @cached_property
+    def _records(self) -> str:
+        """The conversation in lower case when it holds records."""
+        return self._grounding.conversation.lower() if self._grounding.context_has_data else ""
+
     def confidence(self, claim: ActionClaim) -> float | None:
         """How likely the claim is made up; None when something grounds it."""
         if self.tools.can_have_done(claim.action, claim.word):
@@ -65,6 +77,8 @@ class _Turn:
 
     def _is_read(self, claim: ActionClaim) -> bool:
         """Whether a tool gave back what the draft says, as the status of a record."""
+        if claim.is_state and any(f"{quote}{claim.word[:_STEM]}" in self._records for quote in "\"'"):
+            return True
         if not self.tools.called:
             return False
         return claim.is_state or claim.word[:_STEM] in self.results or claim.action[:_STEM] in self.results
@@ -91,7 +105,9 @@ def claimed_actions(
         return
     turn = _Turn(grounding, read_only, action_words, writes_code="```" in draft)
     for claim in claims:
-        confidence = turn.confidence(claim)
+        # Whatever tool was called, a request is what it was sent.
+        is_request = claim.action == "send" and _REQUESTS.match(draft, claim.end)
+        confidence = turn.confidence(replace(claim, action="submit") if is_request else claim)
         if confidence is not None:
             yield FabricationFinding(
                 identifier=draft[claim.start : claim.end],

@@ -33,10 +33,25 @@ TOOL_HINTS: dict[str, tuple[str, ...]] = {
 }
 """Past tense of a verb -> parts of the names of tools that do it."""
 
+_LOOKED = frozenset({"checked", "fetched", "pulled", "queried", "retrieved"})
+_LOOKING_TOOL = re.compile("get|list|search|query|find|read|fetch|retrieve|view|show|lookup|check")
+_RELATIVE = re.compile(
+    r"\b(?:the|your|these|those|all|both|any|every|each|no)\s(?:[\w'\u2019-]{1,24}\s){1,4}(?:that\s|which\s)?\Z", re.I
+)
+_RELATIVE_WIDTH = 80
+
 CLAIM = re.compile(rf"\bI\s+({'|'.join(TOOL_HINTS)})\b", re.IGNORECASE)
 """An action that the draft claims; group 1 is the verb."""
 
 
 def tool_fits(verb: str, tool_names: Sequence[str]) -> bool:
     """Whether one of the tools, named in lower case, can have done what the verb says."""
-    return any(hint in name for hint in TOOL_HINTS.get(verb.lower(), ()) for name in tool_names)
+    verb = verb.lower()
+    if verb in _LOOKED and any(_LOOKING_TOOL.match(name) for name in tool_names):
+        return True
+    return any(hint in name for hint in TOOL_HINTS.get(verb, ()) for name in tool_names)
+
+
+def refers_back(text: str, at: int) -> bool:
+    """Whether the claim only says which things are meant: "the reminders I deleted"."""
+    return _RELATIVE.search(text[max(0, at - _RELATIVE_WIDTH) : at]) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
@@ -11,6 +12,10 @@ LONGEST_SUM = 12
 """Addends in a row."""
 COUNTS = range(2, 13)
 """How often a price may be taken without the count being written: passengers, nights, months of a year."""
+
+TERM = re.compile(r"\d+(?:\.\d+)?(?:(?:\s?[+*]\s?|\s[-/]\s)\d+(?:\.\d+)?){1,16}(?![\d.])")
+"""A calculation without brackets; 2024-05-03 and 1/2 are none."""
+_OPERATION = re.compile(r"([-+*/]?)\s?(\d+(?:\.\d+)?)")
 
 
 def runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
@@ -68,3 +73,20 @@ def near(value: Decimal, total: Decimal, count: int) -> bool:
     exponent = value.as_tuple().exponent
     places = -exponent if isinstance(exponent, int) else 0
     return abs(total / count - value) <= Decimal(5).scaleb(-places - 1)
+
+
+def results_of(term: str) -> Iterator[Decimal]:
+    """Yield what a term without brackets gives, products first."""
+    total, product = Decimal(0), Decimal(0)
+    for sign, number in _OPERATION.findall(term):
+        value = Decimal(number)
+        if sign == "*":
+            product *= value
+        elif sign == "/":
+            if not value:
+                return
+            product /= value
+        else:
+            total += product
+            product = -value if sign == "-" else value
+    yield (total + product).normalize()

@@ -13,7 +13,18 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
-from draftcritic.core.fabrication._arithmetic import COUNTS, OPERANDS, differences, near, pairs, products, runs, totals
+from draftcritic.core.fabrication._arithmetic import (
+    COUNTS,
+    OPERANDS,
+    TERM,
+    differences,
+    near,
+    pairs,
+    products,
+    results_of,
+    runs,
+    totals,
+)
 from draftcritic.core.fabrication._cues import (
     AMOUNT,
     AVERAGE,
@@ -48,6 +59,8 @@ _HOURS_BEFORE = re.compile(
 _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
 _ABOUT_MINUTES = 30
 """Minutes to which a duration that the draft calls approximate is rounded."""
+_LABEL = re.compile(r"[^\W\d_][^\d\n:]{1,40}:[^\w\n]*\Z")
+_LONGEST_TERM = 400
 _RUN_GAP = 250
 _LONGEST_RUN = 8
 
@@ -211,19 +224,23 @@ class Derivations:
     def _computed(self, value: Decimal, token: Token) -> bool:
         operands = self._operands(token)
         after = self._text[token.end : token.end + 3].lstrip()[:1]
-        if EQUATION.search(self._text[max(0, token.start - 12) : token.start]) or after in {"=", "("}:
-            return any(value in set(results(operands)) for results in (pairs, runs, products))
+        is_result = EQUATION.search(self._text[max(0, token.start - 12) : token.start]) or after in {"=", "("}
+        if value in self._calculated or (
+            is_result and any(value in set(results(operands)) for results in (pairs, runs, products))
+        ):
+            return True
         cue = self._line_before(token, _CUE_BEFORE) + self._text[token.start : token.end + _CUE_AFTER]
-        if (SUM_OF_PRICES if token.kind == "price" else SUM).search(cue) and self._summed(value, operands):
+        if (SUM_OF_PRICES if token.kind == "price" else SUM).search(cue) and (
+            self._summed(value, operands) or value in self._sums_of_labels
+        ):
             return True
         if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._sums_if_few])):
             return True
         if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
             return True
-        if token.kind != "price":
-            return False
-        return (REMAINDER.search(cue) is not None and self._remains(value, operands)) or self._completes_total(
-            value, token
+        return token.kind == "price" and (
+            (REMAINDER.search(cue) is not None and self._remains(value, operands))
+            or self._completes_total(value, token)
         )
 
     def _line_before(self, token: Token, length: int) -> str:
@@ -255,6 +272,27 @@ class Derivations:
                 if total is not None and total - value in parts:
                     return True
         return False
+
+    @cached_property
+    def _sums_of_labels(self) -> frozenset[Decimal]:
+        """Sums of the grounded numbers of the draft that stand behind the same words: `Fare: $51 ... Fare: $55`."""
+        labelled: dict[str, list[Decimal]] = {}
+        for number in self._numbers[:LIST_LENGTHS]:
+            label = _LABEL.search(self._line_before(number, _CUE_BEFORE))
+            if label and number.start not in self.open:
+                labelled.setdefault(label[0].lower(), []).extend(_first_value(number))
+        sums = [sum(values, Decimal(0)) for values in labelled.values() if len(values) > 1]
+        return frozenset(sums)
+
+    @cached_property
+    def _calculated(self) -> frozenset[Decimal]:
+        """What the terms give that the tools were asked to work out: `364 + (210 + 370)`."""
+        results: set[Decimal] = set()
+        for value in self._grounding.values:
+            written = str(value)
+            if len(written) <= _LONGEST_TERM:
+                results.update(result for term in TERM.findall(written) for result in results_of(term))
+        return frozenset(results)
 
     def _operand_tokens(self, token: Token) -> list[Token]:
         """The grounded numbers of the draft that are of the token's kind, those just before the token first."""

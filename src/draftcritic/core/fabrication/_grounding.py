@@ -126,8 +126,11 @@ class Grounding:
     @cached_property
     def has_data(self) -> bool:
         """Whether the turn has sources to tell from; without any a draft can only tell what everybody knows."""
-        if self.tool_calls:
-            return True
+        return bool(self.tool_calls) or self.context_has_data
+
+    @cached_property
+    def context_has_data(self) -> bool:
+        """Whether the context holds records, results of earlier tool calls or documents."""
         context = _as_text(self._context)
         return any(mark in context for mark in _DATA_MARKS)
 

@@ -53,8 +53,8 @@ _COUNT = (
     r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|un[ae]?|dos|tres|deux|trois|eine?[mnr]?|zwei|drei)"
 )
 _SPAN = re.compile(
-    rf"\b(?:in |after |within |for |dans |en |dentro de |pour |f\u00fcr |por )?{_COUNT}[ -](day|week|month|year|night|"
-    r"d\u00eda|jour|tag|giorn|dia|semana|semaine|woche|noche|nuit|nacht)",
+    rf"\b(?:in |after |within |for |dans |en |dentro de |pour |f\u00fcr |por )?(?:{_COUNT}|the (?:past|last))[ -]"
+    r"(day|week|month|year|night|d\u00eda|jour|tag|giorn|dia|semana|semaine|woche|noche|nuit|nacht)",
     re.IGNORECASE,
 )
 _UNIT_DAYS = {"week": 7, "semana": 7, "semaine": 7, "woche": 7, "month": 30, "year": 365}
@@ -171,7 +171,7 @@ class Relations:
 
 
 def _days_of(span: re.Match[str]) -> Iterator[int]:
-    count, unit = _number(span[1]), span[2].lower()
+    count, unit = _number(span[1] or ""), span[2].lower()
     yield count * _UNIT_DAYS.get(unit, 1)
     if unit == "month":
         yield from (count * 30 + extra for extra in (-2, -1, 1))
