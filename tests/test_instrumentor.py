@@ -266,3 +266,14 @@ def test_the_configured_models_series_start_at_zero(model: Any, telemetry: Telem
         if ("draftcritic.sku", "gpt-4.1-nano") in key
     }
     assert zeros == {"approve": 0, "revise": 0, "refuse": 0}
+
+
+def test_the_gauges_last_as_long_as_the_plugin_is_on(telemetry: Telemetry) -> None:
+    for _ in range(2):
+        plugin = start(telemetry, mode="gate")
+        for _ in range(2):
+            assert telemetry.points("draftcritic.policy.loaded") == {(): 1}
+            assert telemetry.points("draftcritic.queue.depth") == {(): 0}
+        plugin.uninstrument()
+        assert telemetry.points("draftcritic.policy.loaded") == {}
+        assert telemetry.points("draftcritic.queue.depth") == {}

@@ -12,6 +12,7 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type:
 if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
     from draftcritic.langchain import Installed
+    from draftcritic.telemetry import TelemetryRecorder
 
 _logger = logging.getLogger("draftcritic")
 
@@ -71,6 +72,7 @@ class _Wiring:
         self._splices: list[Installed] = []
         self._wanted = True
         self.runtime: Runtime | None = None
+        self._recorder: TelemetryRecorder | None = None
 
     def connect(self, _: Any = None) -> None:
         """Load the settings and put the handlers into LangChain. Called when its chat models are imported."""
@@ -103,19 +105,18 @@ class _Wiring:
         if settings.mode is Mode.OFF:
             _logger.debug("draftcritic is off by its settings")
             return
-        runtime = Runtime(
-            settings,
-            TelemetryRecorder(
-                **providers,
-                mode=settings.mode,
-                threshold=settings.confidence_threshold,
-                critic_sku=_sku_of(settings.model),
-            ),
+        recorder = TelemetryRecorder(
+            **providers,
+            mode=settings.mode,
+            threshold=settings.confidence_threshold,
+            critic_sku=_sku_of(settings.model),
         )
+        runtime = Runtime(settings, recorder)
         holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
         interceptor = (HoldingInterceptor if holds else Interceptor)(runtime, runtime.own_prompts)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         self.runtime = runtime
+        self._recorder = recorder
         set_current(runtime)
 
     def disconnect(self) -> None:
@@ -132,6 +133,8 @@ class _Wiring:
         if current() is from_runtime:
             set_current(None)
         from_runtime.close()
+        if self._recorder is not None:
+            self._recorder.close()
 
 
 def _sku_of(model: Any) -> str | None:

@@ -39,17 +39,6 @@ from draftcritic.telemetry import Capture, TelemetryRecorder
 _LogExporter = getattr(logs_export, "InMemoryLogRecordExporter", None) or logs_export.InMemoryLogExporter
 
 
-def _keeps_gauges() -> bool:
-    reader = InMemoryMetricReader()
-    provider = MeterProvider([reader], shutdown_on_exit=False)
-    provider.get_meter("probe").create_gauge("probe").set(1)
-    reader.get_metrics_data()
-    return bool(reader.get_metrics_data())
-
-
-KEEPS_GAUGES = _keeps_gauges()
-"""Whether this SDK tells a gauge's last value at each export; older ones tell it once after it was set."""
-
 CALL = ModelCall(
     model="anthropic.claude-haiku-4-5-20251001-v1:0",
     sku="claude-haiku-4-5",

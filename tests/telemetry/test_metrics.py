@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 
 import pytest
 from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
@@ -10,7 +12,6 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from support.telemetry import (
     CALL,
     FIRED,
-    KEEPS_GAUGES,
     Harness,
     failed,
     finding,
@@ -34,7 +35,8 @@ from draftcritic.core import (
     Usage,
     Verdict,
 )
-from draftcritic.telemetry._metrics import _Depth
+from draftcritic.telemetry import TelemetryRecorder
+from draftcritic.telemetry._gauges import Depth, _tellers
 
 
 def everything(harness: Harness) -> None:
@@ -135,7 +137,6 @@ def test_limits_have_series_from_the_start_and_a_blocked_draft_only_where_someth
     )
 
 
-@pytest.mark.skipif(not KEEPS_GAUGES, reason="this SDK forgets a gauge that was exported")
 def test_a_circuit_is_closed_until_told_and_a_policy_loaded(harness: Harness) -> None:
     assert {dict(s)["draftcritic.sku"]: p.value for s, p in harness.points("draftcritic.circuit.state").items()} == {
         "unknown": 0
@@ -371,18 +372,79 @@ def test_drops_have_a_closed_set_of_reasons(harness: Harness) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_counts_its_own_queue_with_a_lock_of_its_own(harness: Harness) -> None:
-    harness.recorder.queue_depth(5)
-    depth = harness.recorder.metrics._depth
+def test_a_forked_process_tells_its_own_queue_with_a_lock_of_its_own(harness: Harness) -> None:
+    for _ in range(5):
+        harness.recorder.queue_depth(1)
+    depth = harness.recorder.metrics._state.depth
     depth._lock.acquire()  # another thread holds it at the moment of the fork
     child = os.fork()
     if child == 0:
+        before = value_of(harness, "draftcritic.queue.depth")
         # The queue takes off what was inherited with its first job.
-        os._exit(depth.changed(1 - 5))
+        harness.recorder.queue_depth(1 - 5)
+        os._exit(10 * before + value_of(harness, "draftcritic.queue.depth"))
     depth._lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert value_of(harness, "draftcritic.queue.depth") == 5
 
 
 def test_a_review_may_leave_the_queue_before_it_is_told_to_have_come() -> None:
-    depth = _Depth()
-    assert [depth.changed(change) for change in (-1, 1, 1, -1)] == [0, 0, 1, 0]
+    depth, told = Depth(), []
+    for change in (-1, 1, 1, -1):
+        depth.change(change)
+        told.append(depth.value)
+    assert told == [0, 0, 1, 0]
+
+
+GAUGES = {"draftcritic.queue.depth", "draftcritic.circuit.state", "draftcritic.policy.loaded"}
+
+
+def value_of(harness: Harness, name: str) -> int:
+    (point,) = harness.points(name).values()
+    return int(point.value)
+
+
+class TestGauges:
+    def test_they_are_told_at_every_collection(self, harness: Harness) -> None:
+        harness.recorder.circuit("gpt-4o-mini", CircuitState.OPEN)
+        for _ in range(3):
+            assert harness.metrics().keys() >= GAUGES
+        assert harness.points("draftcritic.circuit.state")[labels(sku="gpt-4o-mini")].value == 2
+
+    def test_a_second_recorder_of_a_provider_takes_them_over(
+        self, harness: Harness, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        harness.recorder.policy_loaded(False)
+        later = TelemetryRecorder(meter_provider=harness.meter_provider)
+        assert value_of(harness, "draftcritic.policy.loaded") == 1
+        later.policy_loaded(False)
+        assert value_of(harness, "draftcritic.policy.loaded") == 0
+        harness.recorder.close()  # the first, which is told no more
+        assert value_of(harness, "draftcritic.policy.loaded") == 0
+        assert not caplog.records
+
+    def test_they_end_with_the_recorder(self, harness: Harness) -> None:
+        harness.recorder.close()
+        assert not harness.metrics().keys() & GAUGES
+        harness.recorder.close()
+        TelemetryRecorder(meter_provider=harness.meter_provider)  # and is gone at once
+        gc.collect()
+        assert not harness.metrics().keys() & GAUGES
+
+    def test_they_keep_nothing_alive(self) -> None:
+        harness = Harness()
+        recorder, provider = weakref.ref(harness.recorder), weakref.ref(harness.meter_provider)
+        number = id(harness.meter_provider)
+        assert number in _tellers
+        del harness.recorder
+        gc.collect()
+        assert recorder() is None
+        del harness
+        gc.collect()
+        assert provider() is None
+        assert number not in _tellers
+
+    def test_each_provider_tells_of_its_own(self) -> None:
+        one, other = Harness(), Harness()
+        one.recorder.queue_depth(3)
+        assert (value_of(one, "draftcritic.queue.depth"), value_of(other, "draftcritic.queue.depth")) == (3, 0)

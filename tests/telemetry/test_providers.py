@@ -43,7 +43,9 @@ def test_global_providers_that_are_set_late_get_everything_with_its_zeros() -> N
         """
         recorder = TelemetryRecorder()
         recorder.begin(review().turn, None).finish(skipped())
+        recorder.policy_loaded(False)
         late = Harness()
+        late.recorder.close()
         trace.set_tracer_provider(late.tracer_provider)
         metrics.set_meter_provider(late.meter_provider)
         _logs.set_logger_provider(late.logger_provider)
@@ -59,6 +61,11 @@ def test_global_providers_that_are_set_late_get_everything_with_its_zeros() -> N
         points = late.points("draftcritic.reviews")
         assert sum(point.value for point in points.values()) == 1
         assert {dict(s)["draftcritic.verdict"] for s in points} == {"approve", "revise", "refuse"}
+        assert [point.value for point in late.points("draftcritic.policy.loaded").values()] == [0]
+        del recorder, record
+        again = TelemetryRecorder()
+        for _ in range(2):
+            assert [point.value for point in late.points("draftcritic.policy.loaded").values()] == [1]
         """
     )
 

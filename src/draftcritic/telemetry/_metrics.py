@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -25,9 +23,10 @@ from draftcritic.core import (
 )
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
+from draftcritic.telemetry._gauges import State
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter, Meter
+    from opentelemetry.metrics import Counter, Meter, MeterProvider
 
 _NO_TRACE = Context()
 """Zeros belong to no trace: an exemplar of theirs would lead to whatever runs just now."""
@@ -90,10 +89,9 @@ class Metrics:
         self._bound = bound
         self._kinds = frozenset(kinds)
         self._mode = mode
-        self._depth = _Depth()
+        self._meter = meter
+        self._state = State()
         self._skus: set[str] = set()
-        self._circuits: dict[str, int] = {}
-        self._policy_whole = True
         self._create(meter)
 
     def _create(self, meter: Meter) -> None:
@@ -107,13 +105,6 @@ class Metrics:
         self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
         self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
         self._dropped = counter(names.METRIC_DROPPED, names.UNIT_DRAFT)
-        self._queue = meter.create_gauge(
-            names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, DESCRIPTIONS[names.METRIC_QUEUE_DEPTH]
-        )
-        self._circuit = meter.create_gauge(names.METRIC_CIRCUIT, names.UNIT_STATE, DESCRIPTIONS[names.METRIC_CIRCUIT])
-        self._policy = meter.create_gauge(
-            names.METRIC_POLICY_LOADED, names.UNIT_STATE, DESCRIPTIONS[names.METRIC_POLICY_LOADED]
-        )
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,
             names.UNIT_SECOND,
@@ -127,8 +118,12 @@ class Metrics:
             explicit_bucket_boundaries_advisory=names.CONFIDENCE_BUCKETS,
         )
 
-    def start_at_zero(self) -> None:
-        """Let every series of a closed set exist: a rate is blind to the first count of a series that is new."""
+    def start_at_zero(self, provider: MeterProvider) -> None:
+        """Let every series of a closed set exist: a rate is blind to the first count of a series that is new.
+
+        Args:
+            provider: the provider behind the meter, as it is now.
+        """
         skus = {names.SKU_UNKNOWN, *self._skus}
         self._skus.clear()
         for sku in skus:
@@ -146,8 +141,11 @@ class Metrics:
             self._failures.add(0, {names.FAILURE: failure.value}, _NO_TRACE)
         for drop in names.DROP_REASONS:
             self._dropped.add(0, {names.REASON: drop}, _NO_TRACE)
-        self._queue.set(self._depth.changed(0))
-        self._policy.set(int(self._policy_whole))
+        self._state.tell(provider, self._meter, DESCRIPTIONS)
+
+    def close(self) -> None:
+        """End the series of what is only so while the critic runs."""
+        self._state.close()
 
     def expect_sku(self, sku: str) -> None:
         """Let the series of a critic's model exist before its first verdict."""
@@ -156,7 +154,7 @@ class Metrics:
             self._skus.add(label)
             for series in _asked_series(self._mode):
                 self._reviews.add(0, _labels(series, label), _NO_TRACE)
-            self._circuit.set(self._circuits.get(label, 0), {names.SKU: label})
+            self._state.circuits.setdefault(label, CIRCUIT_VALUES[CircuitState.CLOSED])
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
         """Count what the gate did with a draft."""
@@ -193,18 +191,15 @@ class Metrics:
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown or shrunk."""
-        self._queue.set(self._depth.changed(change))
+        self._state.depth.change(change)
 
     def circuit(self, sku: str, state: CircuitState) -> None:
         """Record what the circuit of a critic's model has become."""
-        label = self._sku(sku)
-        self._circuits[label] = CIRCUIT_VALUES[state]
-        self._circuit.set(self._circuits[label], {names.SKU: label})
+        self._state.circuits[self._sku(sku)] = CIRCUIT_VALUES[state]
 
     def policy_loaded(self, whole: bool) -> None:
         """Record how reading the policy's file again went."""
-        self._policy_whole = whole
-        self._policy.set(int(whole))
+        self._state.policy_whole = whole
 
     def _verdict(self, review: Review, series: Series, reflection: Judged | Failed | None, context: Context) -> None:
         call = reflection.call if reflection is not None else None
@@ -232,27 +227,6 @@ class Metrics:
 
     def _sku(self, sku: str | None) -> str:
         return self._bound(sku) if sku else names.SKU_UNKNOWN
-
-
-class _Depth:
-    """The length of the queue in this process. The queue takes off by itself what a forked child inherits of it."""
-
-    def __init__(self) -> None:
-        self._value = 0
-        self._start()
-
-    def _start(self) -> None:
-        # In the parent another thread may have held the lock.
-        self._lock = threading.Lock()
-        self._pid = os.getpid()
-
-    def changed(self, change: int) -> int:
-        if self._pid != os.getpid():
-            self._start()
-        with self._lock:
-            # A worker may tell that a review has left the queue before its caller tells that it has come.
-            self._value += change
-            return max(0, self._value)
 
 
 # `_value_` is what `value` returns, without its call: these are made for every draft.
@@ -318,6 +292,6 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_FAILURES: "Reviews in which the critic itself failed.",
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",
-    names.METRIC_CIRCUIT: "The circuit of a critic's model: 0 closed, 1 half-open, 2 open; set when it changes.",
+    names.METRIC_CIRCUIT: "The circuit of a critic's model: 0 closed, 1 half-open, 2 open.",
     names.METRIC_POLICY_LOADED: "1 while the policy's file holds, 0 while it cannot and the last good policy stays.",
 }

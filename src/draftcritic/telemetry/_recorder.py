@@ -153,12 +153,17 @@ class TelemetryRecorder:
         with self.boundary.around("policy_loaded"):
             self.metrics.policy_loaded(whole)
 
+    def close(self) -> None:
+        """Tell no more where the critic stands: it has been taken off."""
+        with self.boundary.around("close"):
+            self.metrics.close()
+
     def _meet_providers(self) -> None:
         """Greet providers that were not there before: what was recorded earlier went nowhere."""
         meter_provider = self._meter_provider or metrics.get_meter_provider()
         if meter_provider is not self._zeroed:
             self._zeroed = meter_provider
-            self.metrics.start_at_zero()
+            self.metrics.start_at_zero(meter_provider)
         tracer_provider = self._tracer_provider or trace.get_tracer_provider()
         if tracer_provider is not self._stamped:
             stamp_spans_of(tracer_provider)
