@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, parts_of, script_of
@@ -24,14 +25,17 @@ _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u06
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
 _SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]|\^_*\^|xd)(?!\w)")
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
-_NO_APOSTROPHES = str.maketrans("", "", "".join(_APOSTROPHES))
 _QUESTION_MARKS = frozenset("?\u00bf\u061f\u037e\u055e\u2048\u203d")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
 _TELLING = frozenset("@#%&/\\{}[]<>=|\u00a7")
+# What the rules of `_tokens` leave of ASCII: they are asked for every short draft, and most are plain English.
+_ASCII_TELLING = re.compile(r"""[^a-z\s!"'()*,\-.:;_`~^]""")
+_ASCII_WORDS = re.compile("[a-z]+")
 _LONG_RUN = re.compile(r"(.)\1{2,}")
 _RUN = re.compile(r"(.)\1+")
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _PIECES = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002]+")
+_LISTED = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002()\[\]|]+")
 
 
 _Node = dict[str, list[int]]
@@ -77,13 +81,16 @@ class _Language:
 
     def __init__(self, *parts: _Phrases) -> None:
         self._parts = parts
+        self._words = frozenset[str]().union(*(part.words for part in parts))
 
     def spell(self, token: str) -> str | None:
         """Return the token as this language writes it, with lengthened letters cut; None when it is unknown."""
+        if self._knows(token):
+            return token
         return next((spelling for spelling in _spellings(token) if self._knows(spelling)), None)
 
     def _knows(self, word: str) -> bool:
-        return any(word in part.words for part in self._parts)
+        return word in self._words
 
     def covers(self, tokens: list[str]) -> bool:
         """Whether phrases of this language cover all tokens, at least one an acknowledgement."""
@@ -103,12 +110,14 @@ class _Language:
 
 
 def _extend(part: _Phrases, words: list[str], start: int, best: list[int]) -> None:
-    reached = {0}
+    nodes, kinds = part.nodes, part.kinds
+    reached: Collection[int] = (0,)
     for end in range(start, len(words)):
-        reached = {target for node in reached for target in part.nodes[node].get(words[end], ())}
+        word = words[end]
+        reached = {target for node in reached for target in nodes[node].get(word, ())}
         if not reached:
             return
-        kind = max(part.kinds[node] for node in reached)
+        kind = max([kinds[node] for node in reached])
         if kind:
             best[end + 1] = max(best[end + 1], best[start], kind)
 
@@ -121,9 +130,7 @@ def is_acknowledgement(text: str) -> bool:
     tokens = _tokens(stripped)
     if not tokens:
         return False
-    scripts = {script_of(token) for token in tokens}
-    codes = dict.fromkeys(code for script in scripts for code in languages_in(_FOLDER, script))
-    return any(_may_cover(code, tokens) and _language(code).covers(tokens) for code in codes)
+    return any(_language(code).covers(tokens) for code in _languages_of(tokens))
 
 
 def acknowledgement_languages() -> tuple[str, ...]:
@@ -131,10 +138,41 @@ def acknowledgement_languages() -> tuple[str, ...]:
     return tuple(name for name in list_names(_FOLDER) if name != _COMMON)
 
 
-def _may_cover(code: str, tokens: list[str]) -> bool:
-    """Whether the list of a language holds all tokens somewhere: a list is only taken apart when it may serve."""
-    known = _folded_list(code) + _folded_list(_COMMON)
-    return all(any(spelling in known for spelling in _spellings(token)) for token in tokens)
+def _languages_of(tokens: list[str]) -> Iterator[str]:
+    """Yield the languages whose lists hold every token somewhere: only a list that may serve is taken apart."""
+    common = _words_of(_COMMON)
+    left: set[str] | None = None
+    for token in tokens:
+        if token in common:
+            continue
+        spellings = tuple(_spellings(token))
+        if common.isdisjoint(spellings):
+            holding = _holders(script_of(token))
+            found = set[str]().union(*(holding.get(spelling, ()) for spelling in spellings))
+            left = found if left is None else left & found
+            if not left:
+                return
+    yield from sorted(left) if left is not None else _every_language(tokens)
+
+
+def _every_language(tokens: list[str]) -> Iterator[str]:
+    scripts = {script_of(token) for token in tokens}
+    yield from dict.fromkeys(code for script in scripts for code in languages_in(_FOLDER, script))
+
+
+@cache
+def _holders(script: str) -> dict[str, set[str]]:
+    """Return word -> languages of a script whose lists hold it."""
+    holders: dict[str, set[str]] = defaultdict(set)
+    for code in languages_in(_FOLDER, script):
+        for word in _words_of(code):
+            holders[word].add(code)
+    return holders
+
+
+@cache
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(_LISTED.findall(_folded_list(name)))
 
 
 def _spellings(token: str) -> Iterator[str]:
@@ -162,7 +200,10 @@ def _phrases(name: str) -> _Phrases:
 
 @cache
 def _folded_list(name: str) -> str:
-    return _folded(list_text(_FOLDER, name)).translate(_NO_APOSTROPHES)
+    text = _folded(list_text(_FOLDER, name))
+    for apostrophe in _APOSTROPHES:
+        text = text.replace(apostrophe, "")
+    return text
 
 
 def _folded(text: str) -> str:
@@ -176,6 +217,8 @@ def _folded(text: str) -> str:
 def _tokens(text: str) -> list[str] | None:
     """Return the words and emoji of a text without case, accents and punctuation; None when it says more."""
     folded = _SMILEYS.sub(" ", _folded(text))
+    if folded.isascii():
+        return None if _ASCII_TELLING.search(folded) else _ASCII_WORDS.findall(folded.replace("'", "").replace("`", ""))
     tokens: list[str] = []
     word = ""
     for char in folded:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
 from draftcritic.core._confidence import detect_sensitive_hit, measure_activation
-from draftcritic.core._gate import CriticGateContext, critic_gate_fires, draft_is_trivial_ack, took_tool_action
+from draftcritic.core._gate import CriticGateContext, acknowledges, critic_gate_fires, took_tool_action
 from draftcritic.core._policy import Gate, Policy
 from draftcritic.core._review import Assessment
 from draftcritic.core._turn import Turn
@@ -97,15 +97,16 @@ def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | No
 
 
 def _signals(ctx: CriticGateContext, threshold: float) -> tuple[GateReason, ...]:
-    trivial = draft_is_trivial_ack(ctx.draft, ctx.trivial_ack_patterns)
+    claims = draft_has_claims(ctx.draft)
+    trivial = not claims and acknowledges(ctx.draft, ctx.trivial_ack_patterns)
     confident = not critic_gate_fires(ctx.confidence, None, threshold)
-    held: Mapping[GateReason, bool] = {
+    held = {
         GateReason.SENSITIVE_TAG: ctx.sensitive_hit is not None,
         GateReason.FABRICATION: bool(ctx.fabrication_findings),
         GateReason.TOOL_ACTION: took_tool_action(ctx.tool_calls_this_turn, ctx.read_only_tools),
         GateReason.INTENT_ACTION: ctx.intent_label == "action",
         GateReason.INTENT_AMBIGUOUS: ctx.intent_label == "ambiguous",
-        GateReason.CLAIMS: draft_has_claims(ctx.draft),
+        GateReason.CLAIMS: claims,
         GateReason.LOW_CONFIDENCE: not confident,
         GateReason.NOT_TRIVIAL: not trivial,
         GateReason.CONFIDENT: confident,

@@ -121,10 +121,13 @@ def draft_is_trivial_ack(draft: str, ack_patterns: Sequence[str] | None = None) 
             found anywhere in its lower-cased text: anchor them (`^...$`) to keep "sure, I wired the money" out. A
             pattern that is no regular expression matches nothing.
     """
-    if not draft:
-        return False
-    stripped = draft.strip()
-    if not stripped or len(stripped) > MAX_CHARS or draft_has_claims(stripped):
+    return bool(draft) and acknowledges(draft, ack_patterns) and not draft_has_claims(draft)
+
+
+def acknowledges(draft: str, ack_patterns: Sequence[str] | None = None) -> bool:
+    """Whether a draft that is known to hold no claim is a trivial acknowledgement. See `draft_is_trivial_ack`."""
+    stripped = draft.strip() if draft else ""
+    if not stripped or len(stripped) > MAX_CHARS:
         return False
     if not ack_patterns:
         return is_acknowledgement(stripped)
