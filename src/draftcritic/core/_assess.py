@@ -17,6 +17,8 @@ from draftcritic.core._turn import Turn
 from draftcritic.core._words import FabricationMode, GateDecision, GateReason
 from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
 
+Findings = tuple[FabricationFinding, ...]
+
 logger = logging.getLogger(__name__)
 
 _SELECTIVE_FLOORS = frozenset(
@@ -49,21 +51,12 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     confidence, invalid = measure_activation(turn.activation)
     hit = detect_sensitive_hit(turn.activation, policy.all_sensitive_tags)
     found = _findings(turn, policy) if findings is None else tuple(findings)
-    ctx = CriticGateContext(
-        draft=turn.draft,
-        tool_calls_this_turn=turn.tool_calls,
-        fabrication_findings=found or (),
-        intent_verdict=turn.intent,
-        confidence=confidence,
-        sensitive_hit=hit,
-        read_only_tools=policy.read_only_tools,
-        selective_gate_enabled=policy.selective_gate,
-        trivial_ack_patterns=policy.trivial_ack_patterns,
-        scope=turn.scope,
-        run_id=turn.run_id,
-    )
-    signals = _signals(ctx, policy.confidence_threshold)
-    decision, reason, error = _decide(ctx, signals, _usable_gate(policy))
+    signals = _signals(turn, policy, confidence, hit, found)
+    gate = _usable_gate(policy)
+    if gate is None:
+        decision, reason, error = *_decide(signals, policy.selective_gate), None
+    else:
+        decision, reason, error = _ask(gate, _context(turn, policy, confidence, hit, found))
     return Assessment(
         decision=decision,
         reason=reason,
@@ -77,7 +70,7 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     )
 
 
-def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | None:
+def _findings(turn: Turn, policy: Policy) -> Findings | None:
     if policy.fabrication_mode is FabricationMode.OFF:
         return None
     return tuple(
@@ -96,38 +89,56 @@ def _findings(turn: Turn, policy: Policy) -> tuple[FabricationFinding, ...] | No
     )
 
 
-def _signals(ctx: CriticGateContext, threshold: float) -> tuple[GateReason, ...]:
-    claims = draft_has_claims(ctx.draft)
-    trivial = not claims and acknowledges(ctx.draft, ctx.trivial_ack_patterns)
-    confident = not critic_gate_fires(ctx.confidence, None, threshold)
-    held = {
-        GateReason.SENSITIVE_TAG: ctx.sensitive_hit is not None,
-        GateReason.FABRICATION: bool(ctx.fabrication_findings),
-        GateReason.TOOL_ACTION: took_tool_action(ctx.tool_calls_this_turn, ctx.read_only_tools),
-        GateReason.INTENT_ACTION: ctx.intent_label == "action",
-        GateReason.INTENT_AMBIGUOUS: ctx.intent_label == "ambiguous",
-        GateReason.CLAIMS: claims,
-        GateReason.LOW_CONFIDENCE: not confident,
-        GateReason.NOT_TRIVIAL: not trivial,
-        GateReason.CONFIDENT: confident,
-        GateReason.TRIVIAL_ACK: trivial,
-    }
-    return tuple(reason for reason in GateReason if held.get(reason))
+def _signals(
+    turn: Turn, policy: Policy, confidence: float, hit: str | None, found: Findings | None
+) -> tuple[GateReason, ...]:
+    """Return what holds, in the order of `GateReason`."""
+    label = getattr(turn.intent, "label", None)
+    claims = draft_has_claims(turn.draft)
+    trivial = not claims and acknowledges(turn.draft, policy.trivial_ack_patterns)
+    confident = not critic_gate_fires(confidence, None, policy.confidence_threshold)
+    held = (
+        (hit is not None, GateReason.SENSITIVE_TAG),
+        (found, GateReason.FABRICATION),
+        (took_tool_action(turn.tool_calls, policy.read_only_tools), GateReason.TOOL_ACTION),
+        (label == "action", GateReason.INTENT_ACTION),
+        (label == "ambiguous", GateReason.INTENT_AMBIGUOUS),
+        (claims, GateReason.CLAIMS),
+        (not confident, GateReason.LOW_CONFIDENCE),
+        (not trivial, GateReason.NOT_TRIVIAL),
+        (confident, GateReason.CONFIDENT),
+        (trivial, GateReason.TRIVIAL_ACK),
+    )
+    return tuple([reason for holds, reason in held if holds])
 
 
-def _decide(
-    ctx: CriticGateContext, signals: tuple[GateReason, ...], gate: Gate | None
-) -> tuple[GateDecision, GateReason, str | None]:
-    if gate is not None:
-        return _ask(gate, ctx)
-    if ctx.selective_gate_enabled:
+def _context(
+    turn: Turn, policy: Policy, confidence: float, hit: str | None, found: Findings | None
+) -> CriticGateContext:
+    return CriticGateContext(
+        draft=turn.draft,
+        tool_calls_this_turn=turn.tool_calls,
+        fabrication_findings=found or (),
+        intent_verdict=turn.intent,
+        confidence=confidence,
+        sensitive_hit=hit,
+        read_only_tools=policy.read_only_tools,
+        selective_gate_enabled=policy.selective_gate,
+        trivial_ack_patterns=policy.trivial_ack_patterns,
+        scope=turn.scope,
+        run_id=turn.run_id,
+    )
+
+
+def _decide(signals: tuple[GateReason, ...], selective: bool) -> tuple[GateDecision, GateReason]:
+    if selective:
         floors, otherwise = _SELECTIVE_FLOORS, GateReason.TRIVIAL_ACK
     else:
         floors, otherwise = _LEGACY_FLOORS, GateReason.CONFIDENT
     for reason in signals:
         if reason in floors:
-            return GateDecision.FIRED, reason, None
-    return GateDecision.SKIPPED, otherwise, None
+            return GateDecision.FIRED, reason
+    return GateDecision.SKIPPED, otherwise
 
 
 def _ask(gate: Gate, ctx: CriticGateContext) -> tuple[GateDecision, GateReason, str | None]:
