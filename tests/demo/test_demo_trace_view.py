@@ -56,6 +56,7 @@ def send_turns(receiver: OtlpReceiver) -> None:
     with trace.use_span(review, end_on_exit=True):
         tracer.start_span("chat gpt-4.1-nano", attributes={**CHAT, "gen_ai.request.model": "gpt-4.1-nano"}).end()
     with tracer.start_as_current_span("invoke_agent support"):
+        tracer.start_span("chat homemade", attributes={**CHAT, "gen_ai.request.model": "homemade"}).end()
         failed = {"draftcritic.failure": "timeout", "error.type": "TimeoutError"}
         broken = tracer.start_span("draftcritic.review", attributes={**REVIEW, **failed})
         broken.set_status(trace.StatusCode.ERROR)
@@ -72,7 +73,10 @@ def send_metrics(receiver: OtlpReceiver) -> None:
         reviews.add(count, {"draftcritic.verdict": verdict})
     reviews.add(7, {"draftcritic.gate.reason": "not_a_draft"})
     gate = {"draftcritic.gate.decision": "fired", "draftcritic.gate.reason": "sensitive_tag"}
-    meter.create_counter("draftcritic.gate.decisions").add(4, gate)
+    decisions = meter.create_counter("draftcritic.gate.decisions")
+    decisions.add(4, gate)
+    for reason, count in (("not_a_draft", 3), ("nested", 5), ("abandoned", 0)):
+        decisions.add(count, {"draftcritic.gate.decision": "not_evaluated", "draftcritic.gate.reason": reason})
     tokens = meter.create_counter("draftcritic.tokens")
     tokens.add(1234, {"draftcritic.sku": "gpt-4.1-nano", "draftcritic.direction": "input"})
     tokens.add(56, {"draftcritic.sku": "gpt-4.1-nano", "draftcritic.direction": "output"})
@@ -124,13 +128,19 @@ def test_rates_tokens_and_costs_come_from_the_metrics(receiver: OtlpReceiver) ->
     assert rows(text, "revise") == [["revise", "0", "0%"]]
     assert rows(text, "refuse") == [["refuse", "1", "25%"]]
     assert rows(text, "fired") == [["fired", "sensitive_tag", "4"]]
+    assert rows(text, "not_evaluated") == [["not_evaluated", "not_a_draft", "3"]]
+    assert "Never reviewed: 5 model calls of the critic's own." in text
     assert rows(text, "critic") == [
         ["critic", "gpt-4.1-nano", "1,234", "56", "0.000146"],
         ["critic", "homemade", "9", "0", "-"],
     ]
-    assert rows(text, "agent") == [["agent", "gpt-4o-mini", "100", "7", "-"]]
+    # 100 tokens at 0.15 and 7 at 0.60 dollars a million
+    assert rows(text, "agent") == [
+        ["agent", "gpt-4o-mini", "100", "7", "0.000019"],
+        ["agent", "homemade", "100", "7", "-"],
+    ]
     assert rows(text, "timeout") == [["timeout", "1"]]
-    assert "Received: 2 traces, 6 spans, 2 reviews, 0 evaluation events, 5 metrics." in text
+    assert "Received: 2 traces, 7 spans, 2 reviews, 0 evaluation events, 5 metrics." in text
 
 
 def test_without_a_terminal_the_output_has_no_control_characters(receiver: OtlpReceiver) -> None:

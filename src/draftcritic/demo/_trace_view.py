@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from draftcritic.core import GateReason, normalise_sku, price_usd
 from draftcritic.demo._received import totals
 from draftcritic.demo._traces import REVIEW, Trace, traces
 from draftcritic.telemetry import names
@@ -46,6 +47,9 @@ def show(console: Console, spans: Sequence[Span], points: Sequence[Point], event
             console.print()
             console.print(table)
     evaluations = sum(event.name == _EVALUATION for event in events)
+    by_reason = totals(points, names.METRIC_GATE_DECISIONS, "gate.reason")
+    if own_calls := by_reason.get((GateReason.NESTED.value,)):
+        console.print(f"\nNever reviewed: {own_calls:.0f} model calls of the critic's own.")
     console.print(
         f"\nReceived: {len(found)} traces, {len(spans)} spans, {sum(len(t.reviews) for t in found)} reviews, "
         f"{evaluations} evaluation events, {len({p.metric for p in points})} metrics."
@@ -120,9 +124,10 @@ def _verdicts(points: Iterable[Point]) -> Table:
 
 def _gate(points: Iterable[Point]) -> Table:
     counts = totals(points, names.METRIC_GATE_DECISIONS, "gate.decision", "gate.reason")
-    table = _table("Gate", "decision", "reason", "drafts", text_columns=2)
+    table = _table("Gate", "decision", "reason", "answers", text_columns=2)
     for (decision, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
-        if count:
+        # The critic's own calls come by the gate, too, and are no answers of the agent.
+        if count and reason != GateReason.NESTED.value:
             table.add_row(decision, reason, f"{count:.0f}")
     return table
 
@@ -136,14 +141,14 @@ def _costs(points: Sequence[Point], found: Iterable[Trace]) -> Table:
         cost = costs.get((sku,))
         if any(used) or cost:
             table.add_row("critic", sku, *(f"{n:,.0f}" for n in used), "-" if cost is None else f"{cost:.6f}")
-    for model, (given, taken) in sorted(_agent_tokens(found).items()):
-        table.add_row("agent", model, f"{given:,}", f"{taken:,}", "-")
+    for sku, (given, taken, usd) in sorted(_agent_usage(found).items()):
+        table.add_row("agent", sku, f"{given:,}", f"{taken:,}", "-" if usd is None else f"{usd:.6f}")
     return table
 
 
-def _agent_tokens(found: Iterable[Trace]) -> dict[str, tuple[int, int]]:
-    """Tokens of the model calls outside reviews, as the agent's own instrumentation counted them."""
-    sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+def _agent_usage(found: Iterable[Trace]) -> dict[str, tuple[int, int, float | None]]:
+    """Tokens of the model calls outside reviews, as the agent's own instrumentation counted them, and their price."""
+    sums: dict[str, tuple[int, int, float | None]] = defaultdict(lambda: (0, 0, 0.0))
     for trace in found:
         hidden = {n.span.span_id for review in trace.reviews for n in review.walk()}
         for node in trace.nodes:
@@ -152,8 +157,13 @@ def _agent_tokens(found: Iterable[Trace]) -> dict[str, tuple[int, int]]:
             # A span above the model calls may sum them up once more.
             is_call = span.attributes.get(names.GEN_AI_OPERATION_NAME) == "chat"
             if is_call and span.span_id not in hidden and isinstance(given, int) and isinstance(taken, int):
-                model = _said(span, "gen_ai.response.model", "gen_ai.request.model") or "unknown"
-                sums[model] = (sums[model][0] + given, sums[model][1] + taken)
+                model = _said(span, "gen_ai.response.model", "gen_ai.request.model")
+                provider = _said(span, "gen_ai.provider.name") or None
+                usd = price_usd(model, input_tokens=given, output_tokens=taken, provider=provider)
+                sku = normalise_sku(model)
+                before = sums[sku]
+                total = None if usd is None or before[2] is None else before[2] + usd
+                sums[sku] = (before[0] + given, before[1] + taken, total)
     return dict(sums)
 
 
