@@ -27,6 +27,7 @@ class Process:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
+        self.installed: dict[str, float] = {}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - lives as long as the child
         self._process = subprocess.Popen(
             [sys.executable, str(_MEASURE), variant.name],
@@ -39,7 +40,9 @@ class Process:
 
     def started(self) -> str | None:
         """Wait until the child is ready; return why it cannot be measured, or None."""
-        unavailable: str | None = self._answer().get("unavailable")
+        answer = self._answer()
+        self.installed = answer.get("installed", {})
+        unavailable: str | None = answer.get("unavailable")
         return unavailable
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:

@@ -24,6 +24,10 @@ from _variants import VARIANTS, Variant, install
 _DRAIN_S = 30.0
 _BATCH = 500
 """Calls between two drains where the parent does not say: fewer than fit in our queue or in that of the spans."""
+_WARM_UP = _LONGER = 4
+"""How many times as many calls warm the heap up, and follow those that were counted first."""
+_WEIGHED = 100
+"""Calls whose spans are kept to weigh them."""
 
 
 class Child:
@@ -32,7 +36,12 @@ class Child:
     def __init__(self, variant: Variant) -> None:
         self._providers = Providers()
         self._model = InstantChat()
+        began, cpu_began = time.perf_counter(), time.process_time()
         self._flush = install(variant)
+        self.installed = {
+            "wall_ms": (time.perf_counter() - began) * 1000,
+            "cpu_ms": (time.process_time() - cpu_began) * 1000,
+        }
         self._loop = asyncio.new_event_loop()
         self._tracer = self._providers.tracer_provider.get_tracer("application")
         self._batches = 0
@@ -92,34 +101,47 @@ class Child:
             pause()
         return times, cpu
 
-    def heap(self, calls: int, *, retain: bool) -> dict[str, Any]:
-        """Return the bytes of Python's heap that stay after so many calls, and the spans exported meanwhile.
+    def heap(self, calls: int) -> dict[str, Any]:
+        """Return what stays on Python's heap after so many calls, after four times as many more, and for each span.
 
-        Args:
-            calls: how many, after a warm-up of as many: what replaces older, untraced memory must not count.
-            retain: the exporter keeps the spans, to see what one weighs.
+        The warm-up is four times as many: caches and metric series fill, and memory that was taken before tracing
+        began is replaced by memory that is traced.
         """
         tracemalloc.start()
         try:
-            self._untimed(calls)
-            if retain:
-                self._providers.spans.kept = []
-            spans = self._providers.spans.spans
-            before = self._held()
-            self._untimed(calls)
-            return {"bytes": self._held() - before, "spans": self._providers.spans.spans - spans}
+            self._untimed(_WARM_UP * calls)
+            marks = [self._held()]
+            for count in (calls, _LONGER * calls):
+                self._untimed(count)
+                marks.append(self._held())
+            (_, _), (near, near_objects), (far, far_objects) = marks
+            return {
+                "first_bytes": (near - marks[0][0]) / calls,
+                "bytes": (far - near) / (_LONGER * calls),
+                "objects": (far_objects - near_objects) / (_LONGER * calls),
+                **self._weighed(min(calls, _WEIGHED)),
+            }
         finally:
             tracemalloc.stop()
             self._providers.spans.kept = None
+
+    def _weighed(self, calls: int) -> dict[str, Any]:
+        """Return what one span weighs while the exporter keeps it."""
+        self._providers.spans.kept = []
+        spans, before = self._providers.spans.spans, self._held()[0]
+        self._untimed(calls)
+        spans = self._providers.spans.spans - spans
+        # A batch also has one span of the application's, which weighs little beside the others.
+        return {"per_span": (self._held()[0] - before) / spans} if spans > 1 else {}
 
     def _untimed(self, calls: int) -> None:
         for start in range(0, calls, _BATCH):
             self.measure("invoke", "short", min(_BATCH, calls - start))
 
     @staticmethod
-    def _held() -> int:
+    def _held() -> tuple[int, int]:
         gc.collect()
-        return tracemalloc.get_traced_memory()[0]
+        return tracemalloc.get_traced_memory()[0], len(gc.get_objects())
 
     def drain(self) -> None:
         """Wait for the reviews of all drafts, and for the exporters.
@@ -176,7 +198,7 @@ def main(name: str) -> None:
     except ImportError as error:
         say({"unavailable": str(error)})
         return
-    say({"ready": os.getpid()})
+    say({"ready": os.getpid(), "installed": child.installed})
     for line in sys.stdin:
         say(child.answer(json.loads(line)))
     # Other packages' exporters and threads may not hold up the end.

@@ -49,6 +49,15 @@ def _rows(batches: Sequence[dict[str, Any]], variants: Sequence[str]) -> list[di
     return rows
 
 
+def starts(found: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """Return the medians of what the start and the first call of each variant took; nothing when none was started."""
+    medians = {name: {key: median(one[key] for one in each) for key in each[0]} for name, each in found.items() if each}
+    bare = medians.get(BARE)
+    for numbers in medians.values() if bare is not None else ():
+        numbers["added_first_call_ms"] = numbers["first_call_ms"] - bare["first_call_ms"] if bare else 0.0
+    return medians
+
+
 def problems(variant: Variant, counts: dict[str, Any]) -> Iterable[str]:
     """Name what makes the numbers of a variant worthless."""
     drafts, spans = counts["drafts"], counts["spans"]
@@ -83,7 +92,12 @@ def report(result: dict[str, Any]) -> str:
         rows = [row for row in result["rows"] if (row["path"], row["turn"]) == (path, turn)]
         parts.append(f"{path}, {turn} turn: microseconds a call, and what is added to bare\n{_path_table(rows)}")
     if result["heap"]:
-        parts.append(f"heap\n{_heap_table(result['heap'])}")
+        parts.append(f"heap: bytes and objects kept a call\n{_heap_table(result['heap'])}")
+    if result["starts"]:
+        parts.append(
+            "start: milliseconds to import and switch on, where LangChain and the SDK are imported already\n"
+            + _start_table(result["starts"])
+        )
     parts.append(f"counts\n{_count_table(result['counts'])}")
     return "\n\n".join(parts)
 
@@ -112,14 +126,30 @@ def _path_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _heap_table(heap: dict[str, dict[str, float]]) -> str:
     return table(
-        ("variant", "KiB kept per 10,000 calls", "bytes per retained span"),
+        ("variant", "bytes at first", "bytes later", "objects later", "KiB per 10,000 calls", "bytes a retained span"),
         (
             (
                 name,
-                number(numbers["kept_per_10k_calls"] / 1024),
-                number(numbers.get("per_retained_span"), 0),
+                number(numbers["first_bytes"]),
+                number(numbers["bytes"]),
+                number(numbers["objects"], 3),
+                number(numbers["bytes"] * 10_000 / 1024),
+                number(numbers.get("per_span"), 0),
             )
             for name, numbers in heap.items()
+        ),
+    )
+
+
+def _start_table(found: dict[str, dict[str, float]]) -> str:
+    return table(
+        ("variant", "ms", "CPU ms", "first call ms", "ms added to the first call"),
+        (
+            (
+                name,
+                *(number(numbers.get(key)) for key in ("wall_ms", "cpu_ms", "first_call_ms", "added_first_call_ms")),
+            )
+            for name, numbers in found.items()
         ),
     )
 

@@ -11,10 +11,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from _children import ChildError, Process
-from _report import problems, report, summarise
+from _plot import plot
+from _report import problems, report, starts, summarise
 from _variants import BARE, VARIANTS, Variant
 
 PATHS = ("invoke", "ainvoke", "stream")
@@ -27,8 +29,6 @@ PACKAGES = (
     "opentelemetry-instrumentation-langchain",
     "openinference-instrumentation-langchain",
 )
-_RETAINED = 100
-"""Calls whose spans are kept to weigh them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     result["seconds"] = round(time.monotonic() - began, 1)
+    if options.plot is not None:
+        options.plot.write_text(plot(result), encoding="utf-8")
     print(json.dumps(result, indent=1) if options.json else report(result))
     for problem in result["problems"]:
         print(f"overhead.py: {problem}", file=sys.stderr)
@@ -59,9 +61,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         running = [process for process in processes if process.variant.name not in missing]
         batches = _rounds(running, options)
         counts = {process.variant.name: process.ask("counts") for process in running}
+        alone = [process for process in running if len(process.variant.parts) < 2]
         with ThreadPoolExecutor(max_workers=2) as pool:
-            alone = [process for process in running if len(process.variant.parts) < 2]
             heap = dict(pool.map(lambda process: _heap(process, options.heap_calls), alone))
+        started = _starts([process.variant for process in alone], options.starts)
     finally:
         for process in processes:
             process.stop()
@@ -76,6 +79,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "rows": summarise(batches, list(counts), options.paths, options.turns),
         "counts": counts,
         "heap": {name: numbers for name, numbers in heap.items() if numbers},
+        "starts": starts(started),
         "problems": [
             problem for process in running for problem in problems(process.variant, counts[process.variant.name])
         ],
@@ -107,16 +111,23 @@ def _rounds(processes: Sequence[Process], options: argparse.Namespace) -> list[d
 
 
 def _heap(process: Process, calls: int) -> tuple[str, dict[str, float]]:
-    """Return what so many calls leave on the heap, and what one retained span weighs."""
-    numbers: dict[str, float] = {}
-    if calls:
-        kept = process.ask("heap", calls=calls, retain=False)
-        numbers["kept_per_10k_calls"] = kept["bytes"] * 10_000 / calls
-        retained = process.ask("heap", calls=min(calls, _RETAINED), retain=True)
-        # A batch also has one span of the application's, which weighs little beside the others.
-        if retained["spans"] > 1:
-            numbers["per_retained_span"] = retained["bytes"] / retained["spans"]
-    return process.variant.name, numbers
+    """Return what calls leave on the heap, and what one retained span weighs."""
+    return process.variant.name, process.ask("heap", calls=calls) if calls else {}
+
+
+def _starts(variants: Sequence[Variant], times: int) -> dict[str, list[dict[str, float]]]:
+    """Start each variant so many times, one process after the other, and return what its start and first call took."""
+    found: dict[str, list[dict[str, float]]] = {variant.name: [] for variant in variants}
+    for _ in range(times):
+        for variant in variants:
+            process = Process(variant)
+            try:
+                process.started()
+                first = process.ask("measure", path="invoke", turn="short", calls=1)
+            finally:
+                process.stop()
+            found[variant.name].append({**process.installed, "first_call_ms": first["median_us"] / 1000})
+    return found
 
 
 def _version(package: str) -> str | None:
@@ -139,8 +150,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--paced", action="store_true", help="wait, untimed, for reviews and exporters after every call"
     )
     parser.add_argument(
-        "--heap-calls", type=_natural, default=500, help="calls for the heap, 0 for none (default %(default)s)"
+        "--heap-calls",
+        type=_natural,
+        default=500,
+        help="calls for the heap, 9 times over; 0 for none (default %(default)s)",
     )
+    parser.add_argument(
+        "--starts", type=_natural, default=3, help="processes started to time their start (default %(default)s)"
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="also draw what is added, as SVG")
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     options = parser.parse_args(arguments)
     options.only = options.only or [variant.name for variant in VARIANTS]

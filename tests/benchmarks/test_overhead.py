@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,7 +20,7 @@ MADE = CALLS * (ROUNDS + 1) * len(PATHS) * TURNS
 @pytest.fixture(scope="module")
 def result(run_script: Any) -> dict[str, Any]:
     done = run_script(
-        "overhead.py", "--json", "--rounds", str(ROUNDS), "--calls", str(CALLS), "--heap-calls", "20",
+        "overhead.py", "--json", "--rounds", str(ROUNDS), "--calls", str(CALLS), "--heap-calls", "20", "--starts", "1",
         "--only", "ours, observe", "--only", "official GenAI",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -58,8 +60,18 @@ class TestRun:
 
     def test_the_heap_is_given_for_each(self, result: dict[str, Any]) -> None:
         assert list(result["heap"]) == VARIANTS
-        assert result["heap"]["official GenAI"]["per_retained_span"] > 100
-        assert result["heap"]["ours, observe"]["per_retained_span"] > 100
+        for numbers in result["heap"].values():
+            assert {"first_bytes", "bytes", "objects"} <= set(numbers)
+        assert "per_span" not in result["heap"]["bare"]
+        assert result["heap"]["official GenAI"]["per_span"] > 100
+        assert result["heap"]["ours, observe"]["per_span"] > 100
+
+    def test_the_start_of_each_is_timed(self, result: dict[str, Any]) -> None:
+        assert list(result["starts"]) == VARIANTS
+        for numbers in result["starts"].values():
+            assert numbers["first_call_ms"] > 0
+        assert result["starts"]["bare"]["added_first_call_ms"] == 0
+        assert result["starts"]["official GenAI"]["cpu_ms"] > 0
 
     def test_the_run_says_what_was_measured_with(self, result: dict[str, Any]) -> None:
         assert (result["rounds"], result["calls"], result["missing"]) == (ROUNDS, CALLS, {})
@@ -67,10 +79,11 @@ class TestRun:
 
 
 @pytest.mark.e2e
-def test_the_tables_name_each_variant_and_what_was_counted(run_script: Any) -> None:
+def test_the_tables_name_each_variant_and_what_was_counted(run_script: Any, tmp_path: Path) -> None:
+    picture = tmp_path / "overhead.svg"
     done = run_script(
-        "overhead.py", "--rounds", "1", "--calls", "3", "--heap-calls", "0", "--paced",
-        "--only", "ours, gate", "--paths", "invoke", "--turns", "short",
+        "overhead.py", "--rounds", "1", "--calls", "3", "--heap-calls", "0", "--starts", "0", "--paced",
+        "--only", "ours, enforce", "--paths", "invoke", "--turns", "short", "--plot", str(picture),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     paragraphs = done.stdout.split("\n\n")
@@ -78,10 +91,12 @@ def test_the_tables_name_each_variant_and_what_was_counted(run_script: Any) -> N
     measured, counted = (paragraph.splitlines() for paragraph in paragraphs[1:])
     assert measured[0] == "invoke, short turn: microseconds a call, and what is added to bare"
     assert measured[1].split("  ")[0] == "variant"
-    assert [line.split("  ")[0] for line in measured[3:]] == ["bare", "ours, gate"]
+    assert [line.split("  ")[0] for line in measured[3:]] == ["bare", "ours, enforce"]
     # Nobody to compare with was measured.
     assert measured[4].split()[5] == "-"
-    assert counted[-1].split() == ["ours,", "gate", "trivial_ack", "6", "6", "1.00", "6", "0"]
+    assert counted[-1].split() == ["ours,", "enforce", "trivial_ack", "6", "6", "1.00", "6", "0"]
+    texts = [text.text for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"invoke, short turn", "ours, enforce"} <= set(texts)
 
 
 @pytest.mark.e2e
@@ -177,6 +192,47 @@ def test_counts_that_do_not_add_up_are_named(beside: None, name: str, counts: di
 
     variant = next(variant for variant in KNOWN if variant.name == name)
     assert list(problems(variant, {"drafts": 10, **counts})) == [f"{name}: {text}" for text in said]
+
+
+def test_the_medians_of_starts_are_compared_with_bare(beside: None) -> None:
+    from _report import starts
+
+    def start(cpu: float, first: float) -> dict[str, float]:
+        return {"wall_ms": 2 * cpu, "cpu_ms": cpu, "first_call_ms": first}
+
+    found = starts(
+        {
+            "bare": [start(0, 7), start(0, 9), start(0, 100)],
+            "ours, gate": [start(40, 10), start(50, 20), start(60, 30)],
+        }
+    )
+    assert found["ours, gate"] == {"wall_ms": 100, "cpu_ms": 50, "first_call_ms": 20, "added_first_call_ms": 11}
+    assert found["bare"]["added_first_call_ms"] == 0
+    assert starts({"bare": []}) == {}
+
+
+def drawn(rows: list[dict[str, Any]]) -> ElementTree.Element:
+    from _plot import plot
+
+    packages = {"langchain-core": "1.8.3"}
+    setting = {"python": "3.11.7", "machine": "m", "rounds": 3, "calls": 9, "packages": packages}
+    return ElementTree.fromstring(plot({**setting, "rows": rows}))
+
+
+def test_the_longest_bar_fills_its_room_and_the_others_keep_their_share(beside: None) -> None:
+    places = [("invoke", "short"), ("stream", "long")]
+    rows = [
+        {"variant": name, "path": path, "turn": turn, "added_median_us": added, "spread_us": 0.0, "ratio": ratio}
+        for path, turn in places
+        for name, added, ratio in (("bare", 0.0, 0.0), ("ours, gate", 50.0, 0.25), ("official GenAI", 200.0, 1.0))
+    ]
+    picture = drawn(rows)
+    bars = [float(bar.attrib["width"]) for bar in picture.iter("{http://www.w3.org/2000/svg}rect")][-4:]
+    assert bars == [67.5, 270, 67.5, 270]
+    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("50 (0.25)") == 2
+    assert "stream, long turn" in texts
+    assert "bare" not in texts
 
 
 def test_a_quantile_is_a_value_that_occurred(beside: None) -> None:
