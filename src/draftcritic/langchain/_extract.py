@@ -15,6 +15,8 @@ from draftcritic.langchain._structured import asks_for_structure
 METADATA_KEY = "draftcritic"
 """Key in a run's metadata under which an application may put its activation log (and `intent`)."""
 _RUN_ID_PREFIXES = ("lc_run", "run-")
+_WITHOUT_CALLS = ("human", "system")
+"""Types of messages that hold no calls. Asked for a field that it does not have, a message raises inside."""
 
 
 def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
@@ -93,13 +95,16 @@ def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
     calls: list[dict[str, Any]] = []
     by_id: dict[str, dict[str, Any]] = {}
     for message in messages:
+        kind = kind_of(message)
+        if kind in _WITHOUT_CALLS:
+            continue
         asked = getattr(message, "tool_calls", None)
         for call in asked if isinstance(asked, (list, tuple)) else ():
             if isinstance(call, Mapping):
                 calls.append({"name": call.get("name"), "args": call.get("args"), "id": call.get("id")})
                 if isinstance(call.get("id"), str):
                     by_id[call["id"]] = calls[-1]
-        if kind_of(message) == "tool":
+        if kind == "tool":
             call_id = getattr(message, "tool_call_id", None)
             entry = by_id.get(call_id) if isinstance(call_id, str) else None
             if entry is None:
