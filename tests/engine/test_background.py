@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from draftcritic.engine import BackgroundRunner
+from draftcritic.engine import BackgroundRunner, _background
 
 LONG = 30.0
 
@@ -60,6 +61,43 @@ def test_starts_no_thread_before_the_first_job_and_no_more_than_it_may():
     assert len(set(threading.enumerate()) - before) == 2
     release.set()
     assert runner.close(LONG)
+
+
+@pytest.fixture
+def nobody_is_interrupted():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(LONG)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("nobody_is_interrupted")
+def test_the_application_comes_in_between_two_jobs():
+    seen: list[int] = []
+    runner = make(Told(), workers=1)
+    for number in range(10):
+        runner.submit(lambda number=number: seen.append(number))
+    while not seen:
+        time.sleep(0)
+    assert len(seen) < 10
+    assert runner.flush(LONG)
+    assert len(seen) == 10
+
+
+@pytest.mark.usefixtures("nobody_is_interrupted")
+def test_nothing_slows_down_what_somebody_waits_for_or_what_could_be_lost(monkeypatch):
+    pauses: list[float] = []
+    monkeypatch.setattr(_background.time, "sleep", pauses.append)
+    runner = make(Told(), workers=1, capacity=4)
+    started, release = threading.Event(), threading.Event()
+    runner.submit(lambda: (started.set(), release.wait()))
+    assert started.wait(LONG)
+    for _ in range(4):
+        runner.submit(lambda: None)
+    release.set()
+    assert runner.flush(LONG)
+    # The queue was full, then three quarters; flush waited for the rest.
+    assert pauses == []
 
 
 def test_a_full_queue_drops_and_counts_and_does_not_wait():

@@ -21,6 +21,10 @@ QUEUE_FULL = "queue_full"
 SHUTDOWN = "shutdown"
 ERROR = "error"
 
+_PAUSE = 0.001
+"""Seconds between two jobs of a thread. Without them it would hold Python's lock for the whole switch interval of 5 ms
+again and again, and callers would wait for it."""
+
 _MULTIPROCESSING_PRIORITY = 100
 """Before the finalizers of queues and pools, which have 10 and 15."""
 
@@ -95,6 +99,7 @@ class BackgroundRunner:
         self._threads = 0
         self._idle = 0
         self._submitted = 0
+        self._flushing = 0
         self._armed = False
 
     def submit(
@@ -221,9 +226,15 @@ class BackgroundRunner:
                 self._tell(self._on_depth, -1)
                 self._run(waiting.job)
                 del waiting
+                if not self._in_a_hurry():
+                    time.sleep(_PAUSE)
         finally:
             if lock is self._lock:
                 self._thread_ended()
+
+    def _in_a_hurry(self) -> bool:
+        """Whether somebody waits for the jobs, or the queue could overflow."""
+        return self._closed or self._flushing > 0 or 2 * self._depth > self._capacity
 
     def _thread_ended(self) -> None:
         with self._lock:
@@ -251,11 +262,15 @@ class BackgroundRunner:
         deadline = time.monotonic() + timeout
         with self._lock:
             last = self._submitted
-            while self._oldest() <= last:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return False
-                self._ended.wait(left)
+            self._flushing += 1
+            try:
+                while self._oldest() <= last:
+                    left = deadline - time.monotonic()
+                    if left <= 0:
+                        return False
+                    self._ended.wait(left)
+            finally:
+                self._flushing -= 1
             return True
 
     def _oldest(self) -> float:
