@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, parts_of, script_of
@@ -39,6 +40,7 @@ _LISTED = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002()\[\]|]
 
 
 _Node = dict[str, list[int]]
+_NONE: frozenset[str] = frozenset()
 
 
 class _Phrases:
@@ -105,18 +107,20 @@ class _Language:
         for start in range(len(words)):
             if best[start]:
                 for part in self._parts:
-                    _extend(part, words, start, best)
+                    if words[start] in part.nodes[0]:
+                        _extend(part, words, start, best)
         return best[-1] == _CORE
 
 
 def _extend(part: _Phrases, words: list[str], start: int, best: list[int]) -> None:
     nodes, kinds = part.nodes, part.kinds
-    reached: Collection[int] = (0,)
+    reached: Collection[int] = nodes[0][words[start]]
     for end in range(start, len(words)):
-        word = words[end]
-        reached = {target for node in reached for target in nodes[node].get(word, ())}
-        if not reached:
-            return
+        if end > start:
+            word = words[end]
+            reached = {target for node in reached for target in nodes[node].get(word, ())}
+            if not reached:
+                return
         kind = max([kinds[node] for node in reached])
         if kind:
             best[end + 1] = max(best[end + 1], best[start], kind)
@@ -141,17 +145,20 @@ def acknowledgement_languages() -> tuple[str, ...]:
 def _languages_of(tokens: list[str]) -> Iterator[str]:
     """Yield the languages whose lists hold every token somewhere: only a list that may serve is taken apart."""
     common = _words_of(_COMMON)
-    left: set[str] | None = None
+    left: AbstractSet[str] | None = None
     for token in tokens:
         if token in common:
             continue
-        spellings = tuple(_spellings(token))
-        if common.isdisjoint(spellings):
-            holding = _holders(script_of(token))
-            found = set[str]().union(*(holding.get(spelling, ()) for spelling in spellings))
-            left = found if left is None else left & found
-            if not left:
-                return
+        holding = _holders(script_of(token))
+        found: AbstractSet[str] = holding.get(token, _NONE)
+        if _RUN.search(token):
+            spellings = tuple(_spellings(token))
+            if not common.isdisjoint(spellings):
+                continue
+            found = _NONE.union(*(holding.get(spelling, _NONE) for spelling in spellings))
+        left = found if left is None else left & found
+        if not left:
+            return
     yield from sorted(left) if left is not None else _every_language(tokens)
 
 
@@ -167,7 +174,7 @@ def _holders(script: str) -> dict[str, set[str]]:
     for code in languages_in(_FOLDER, script):
         for word in _words_of(code):
             holders[word].add(code)
-    return holders
+    return dict(holders)
 
 
 @cache
