@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftcritic.core._model_name import reported_model_name, resolve_model_name
+from draftcritic.core._model_name import reported_finish_reason, reported_model_name, resolve_model_name
 from draftcritic.core._sku import SkuBound, normalise_sku
 
 PROFILE = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123def456"
@@ -221,6 +221,70 @@ class TestReported:
     )
     def test_name_out_of_the_response(self, metadata, name):
         assert reported_model_name(metadata) == name
+
+    @pytest.mark.parametrize(
+        ("metadata", "sku", "finish"),
+        [
+            # Vertex: Gemini, and Claude through the model garden
+            (
+                {
+                    "is_blocked": False,
+                    "safety_ratings": [],
+                    "usage_metadata": {"prompt_token_count": 11, "candidates_token_count": 7, "total_token_count": 18},
+                    "finish_reason": "STOP",
+                    "avg_logprobs": -0.1,
+                    "model_name": "gemini-2.5-flash-001",
+                    "model_provider": "google_vertexai",
+                },
+                "gemini-2.5-flash",
+                "STOP",
+            ),
+            (
+                {
+                    "id": "msg_vrtx_01",
+                    "model": "claude-haiku-4-5@20251001",
+                    "stop_reason": "end_turn",
+                    "stop_sequence": None,
+                    "usage": {"input_tokens": 11, "output_tokens": 7},
+                    "type": "message",
+                },
+                "claude-haiku-4-5",
+                "end_turn",
+            ),
+            (
+                {
+                    "token_usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+                    "model_name": "mistral-large-2411",
+                    "model": "mistral-large-2411",
+                    "finish_reason": "stop",
+                },
+                "mistral-large",
+                "stop",
+            ),
+            (
+                {
+                    "token_usage": {"completion_tokens": 7, "prompt_tokens": 11, "queue_time": 0.1},
+                    "model_name": "llama-3.1-8b-instant",
+                    "system_fingerprint": "fp_1",
+                    "finish_reason": "length",
+                    "logprobs": None,
+                },
+                "llama-3.1-8b-instant",
+                "length",
+            ),
+            # Cohere names no model; what is no text is no reason.
+            ({"id": "1", "finish_reason": "COMPLETE", "token_count": {"input_tokens": 11.0}}, "unknown", "COMPLETE"),
+            ({"model_name": "gpt-4o", "finish_reason": None, "stopReason": ["end_turn"]}, "gpt-4o", None),
+            ({"stopReason": "max_tokens", "metrics": {"latencyMs": [1]}}, "unknown", "max_tokens"),
+        ],
+    )
+    def test_the_metadata_of_providers(self, metadata, sku, finish):
+        assert normalise_sku(reported_model_name(metadata)) == sku
+        assert reported_finish_reason(metadata) == finish
+
+    def test_what_is_no_metadata_tells_no_reason(self):
+        assert reported_finish_reason(None) is None
+        assert reported_finish_reason("stop") is None
 
 
 class TestRealModels:

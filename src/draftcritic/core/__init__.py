@@ -13,7 +13,7 @@ from draftcritic.core._gate import (
 )
 from draftcritic.core._hooks import NoOpObservabilityHook, ObservabilityHook
 from draftcritic.core._limit_rules import ANY_SKU, CircuitRules, LimitRules
-from draftcritic.core._model_name import reported_model_name, resolve_model_name
+from draftcritic.core._model_name import reported_finish_reason, reported_model_name, resolve_model_name
 from draftcritic.core._parser import ParsedReflection, parse_reflection_output
 from draftcritic.core._policy import (
     CONFIDENCE_THRESHOLD,
@@ -142,6 +142,7 @@ __all__ = [
     "parse_reflection_output",
     "price_usd",
     "render_prompt",
+    "reported_finish_reason",
     "reported_model_name",
     "resolve_model_name",
     "took_tool_action",

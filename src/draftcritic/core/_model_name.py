@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from draftcritic.core._sku import UNKNOWN, normalise_sku
 
 REPORTED_KEYS = ("model_name", "model", "model_id", "ls_model_name")
 """Where providers report the model's name in `response_metadata`, first come, first served."""
+_FINISH_KEYS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+"""Where OpenAI and Google, Anthropic, Bedrock's Converse and Ollama report why the model stopped."""
 _NAMES = ("model", "model_name", "model_id", "base_model_id")
 _DEPLOYMENTS = ("deployment_name", "azure_deployment")
 _WRAPPED = ("bound", "runnable", "default")
 _MAX_LAYERS = 32
 _MIN_REPEATED = 4
+_KEPT_NAMES = 64
 
 
 def resolve_model_name(model: Any, reported: str | None = None, requested: str = "") -> str:
@@ -32,10 +37,13 @@ def resolve_model_name(model: Any, reported: str | None = None, requested: str =
     Returns:
         The name; empty when there is none.
     """
-    candidates = [reported, *_names_of(model), requested, *_deployments_of(model)]
-    named = [name.strip() for name in candidates if isinstance(name, str) and name.strip()]
-    telling = (name for name in named if normalise_sku(name) != UNKNOWN)
-    return next(telling, named[0] if named else "")
+    first = ""
+    for candidate in chain([reported], _names_of(model), [requested], _deployments_of(model)):
+        name = candidate.strip() if isinstance(candidate, str) else ""
+        if name and _tells_sku(name):
+            return name
+        first = first or name
+    return first
 
 
 def reported_model_name(response_metadata: Any) -> str | None:
@@ -51,6 +59,19 @@ def reported_model_name(response_metadata: Any) -> str | None:
         return None
     period = (name + name).find(name, 1)
     return name[:period] if period >= _MIN_REPEATED else name
+
+
+def reported_finish_reason(response_metadata: Any) -> str | None:
+    """Return why the model stopped, in the provider's word; None when the answer does not tell."""
+    if not isinstance(response_metadata, Mapping):
+        return None
+    values = (response_metadata.get(key) for key in _FINISH_KEYS)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+@lru_cache(_KEPT_NAMES)
+def _tells_sku(name: str) -> bool:
+    return normalise_sku(name) != UNKNOWN
 
 
 def _names_of(model: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from draftcritic.core import reported_model_name, resolve_model_name
+from draftcritic.core import reported_finish_reason, reported_model_name, resolve_model_name
 from draftcritic.engine import CriticModel, PromptMessage, Reply, TimedCaller, within
 
 
@@ -85,10 +85,9 @@ def _reply(answer: Any) -> Reply:
         counts = {name: getattr(usage, name, None) for name in ("input_tokens", "output_tokens")}
         usage = {name: count for name, count in counts.items() if count is not None}
     metadata = getattr(answer, "response_metadata", None) or {}
-    finish = metadata.get("finish_reason") or metadata.get("stop_reason")
     return Reply(
         content=answer.content if hasattr(answer, "content") else str(answer),
         model=reported_model_name(metadata),
         usage=usage or {},
-        finish_reason=finish if isinstance(finish, str) else None,
+        finish_reason=reported_finish_reason(metadata),
     )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from draftcritic.core import reported_model_name, resolve_model_name
+from draftcritic.core import reported_finish_reason, reported_model_name, resolve_model_name
 from draftcritic.engine import PromptMessage, Reply, TimedCaller
 from draftcritic.langchain._app_loop import LoopGoneError, OnLoop
 from draftcritic.langchain._caught import mapping_of
@@ -185,10 +185,9 @@ def _in_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], Any]) -> asyn
 
 def _reply(answer: Any) -> Reply:
     metadata = mapping_of(answer, "response_metadata")
-    finish = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
     return Reply(
         content=getattr(answer, "content", answer),
         model=reported_model_name(metadata),
         usage=mapping_of(answer, "usage_metadata"),
-        finish_reason=finish if isinstance(finish, str) else None,
+        finish_reason=reported_finish_reason(metadata),
     )
