@@ -91,7 +91,14 @@ class _Wiring:
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
         from draftcritic.core import Mode, Streams
-        from draftcritic.langchain import HoldingInterceptor, Interceptor, install
+        from draftcritic.langchain import (
+            GRAPHS,
+            GRAPHS_NEED_HELP,
+            GraphMetadata,
+            HoldingInterceptor,
+            Interceptor,
+            install,
+        )
         from draftcritic.settings import Settings
         from draftcritic.telemetry import TelemetryRecorder
 
@@ -115,6 +122,10 @@ class _Wiring:
         holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
         interceptor = (HoldingInterceptor if holds else Interceptor)(runtime, runtime.own_prompts)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
+        if GRAPHS_NEED_HELP:
+            graphs = GraphMetadata()
+            self._splices.append(graphs)
+            wrapt.register_post_import_hook(graphs.connect, GRAPHS)
         self.runtime = runtime
         self._recorder = recorder
         set_current(runtime)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from draftcritic.langchain._caught import Answer, Caught
 from draftcritic.langchain._extract import draft_text, extract, is_no_draft
+from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
 from draftcritic.langchain._hold import HoldingInterceptor
 from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
 from draftcritic.langchain._model import ChatModelCritic
@@ -15,11 +16,14 @@ from draftcritic.langchain._targets import CHAT_MODELS, Installed, install, remo
 
 __all__ = [
     "CHAT_MODELS",
+    "GRAPHS",
+    "GRAPHS_NEED_HELP",
     "Answer",
     "Catch",
     "Caught",
     "ChatModelCritic",
     "DocumentMemory",
+    "GraphMetadata",
     "HoldingInterceptor",
     "Installed",
     "Interceptor",

@@ -8,7 +8,8 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
-from draftcritic.langchain._caught import EMPTY, Answer, Caught
+from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._graph import with_graph_metadata
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -39,7 +40,7 @@ class Call:
             model=model,
             prompt=args[0] if args else kwargs.get("messages"),
             kwargs=kwargs,
-            metadata=getattr(run_manager, "metadata", None) or EMPTY,
+            metadata=with_graph_metadata(getattr(run_manager, "metadata", None)),
             run=getattr(run_manager, "run_id", None),
             run_manager=run_manager,
             exposed=_streams_tokens(model, run_manager),
@@ -56,7 +57,7 @@ class Call:
             model=model,
             prompt=args[0] if args else kwargs.get("input"),
             kwargs=kwargs,
-            metadata=config.get("metadata") or EMPTY,
+            metadata=with_graph_metadata(config.get("metadata")),
             run=(given or {}).get("run_id"),
             streamed=True,
             exposed=True,

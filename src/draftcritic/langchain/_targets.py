@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from draftcritic.langchain._graph import GraphMetadata
 from draftcritic.langchain._intercept import Interceptor
 from draftcritic.langchain._overrides import Overrides
 from draftcritic.langchain._splice import Splice, SpliceError, is_spliced, splice
@@ -48,7 +49,7 @@ RETRIEVER_TARGETS = (
 )
 
 
-Installed = Splice | Overrides
+Installed = Splice | Overrides | GraphMetadata
 """What stands in LangChain, and can be removed."""
 
 

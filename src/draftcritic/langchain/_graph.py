@@ -1,0 +1,104 @@
+"""Knows a graph's run metadata inside its nodes where LangGraph cannot hand it to them.
+
+Before Python 3.11 a task cannot be started in a context of one's choice, so LangGraph gives the nodes of an
+asynchronous run no configuration, and their models get none either. A task does take along the context variables of
+the code that starts it: the metadata that the graph was called with is put into one of our own while the graph works.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from draftcritic.langchain._caught import EMPTY
+from draftcritic.langchain._splice import Splice, is_spliced, splice
+
+_logger = logging.getLogger(__name__)
+
+GRAPHS_NEED_HELP = sys.version_info < (3, 11)
+"""Whether this Python is too old for LangGraph to do it."""
+GRAPHS = "langgraph.pregel"
+"""The module whose import makes LangGraph's graphs exist."""
+_THREAD = "thread_id"
+"""What LangGraph copies from a configuration into the metadata of its nodes, and is wanted here."""
+_metadata: ContextVar[Mapping[str, Any]] = ContextVar("draftcritic_graph_metadata", default=EMPTY)
+
+
+def with_graph_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return a run's metadata, with what the graph around it was called with and the run does not say itself."""
+    of_graph = _metadata.get()
+    if not of_graph:
+        return metadata or EMPTY
+    return {**of_graph, **(metadata or EMPTY)}
+
+
+class GraphMetadata:
+    """A handler in LangGraph's `astream`, which all asynchronous runs of graphs go through; `remove` takes it out."""
+
+    def __init__(self) -> None:
+        self._wanted = True
+        self._splice: Splice | None = None
+
+    def connect(self, module: Any) -> None:
+        """Put the handler into `GRAPHS`. Never raises: the module is being imported."""
+        if not self._wanted:
+            return
+        try:
+            method = inspect.getattr_static(module.Pregel, "astream")
+            self._splice = splice(inspect.unwrap(method, stop=is_spliced), _astream)
+        except Exception:
+            _logger.debug("graphs of this LangGraph cannot be followed", exc_info=True)
+
+    def remove(self) -> None:
+        """Take the handler out, or have it never put in."""
+        self._wanted = False
+        if self._splice is not None:
+            self._splice.remove()
+
+
+def _astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+    given = args[1] if len(args) > 1 else kwargs.get("config")
+    return _knowing(original(graph, *args, **kwargs), _metadata_of(graph, given))
+
+
+async def _knowing(source: Any, metadata: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
+    try:
+        while True:
+            with _known(metadata):
+                try:
+                    item = await source.__anext__()
+                except StopAsyncIteration:
+                    return
+            yield item
+    finally:
+        await source.aclose()
+
+
+@contextmanager
+def _known(metadata: Mapping[str, Any]) -> Iterator[None]:
+    before = _metadata.get()
+    _metadata.set(metadata)
+    try:
+        yield
+    finally:
+        # Not by token: a half-read stream may be closed in another context, and that must not raise.
+        _metadata.set(before)
+
+
+def _metadata_of(graph: Any, config: Any) -> Mapping[str, Any]:
+    """Return what the runs of a graph's nodes would have as metadata from the graph's own configuration."""
+    from langchain_core.runnables.config import ensure_config, merge_configs
+
+    try:
+        merged = ensure_config(merge_configs(getattr(graph, "config", None), config))
+        thread = (merged.get("configurable") or EMPTY).get(_THREAD)
+        named = EMPTY if thread is None else {_THREAD: thread}
+        return {**_metadata.get(), **named, **(merged.get("metadata") or EMPTY)}
+    except Exception:  # whatever the application gives, LangGraph is to judge it
+        _logger.debug("the configuration of a graph could not be read", exc_info=True)
+        return _metadata.get()
