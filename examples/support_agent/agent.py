@@ -159,7 +159,8 @@ class SupportAgent:
             stream_mode="updates",
         ):
             for state in update.values():
-                yield _last_answer(state)
+                if state:  # a step may change nothing
+                    yield _last_answer(state)
 
     def _visit(self, customer_id: str, text: str) -> Visit:
         return Visit(customer_id=customer_id, articles=tuple(self._shop.articles(text)))

@@ -20,11 +20,24 @@ TURNS = [turn for visit in json.loads((EXAMPLE / "conversation.json").read_text(
 pytestmark = pytest.mark.e2e
 
 
-def run_agent(base_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+# Under it an agent with middleware has steps that change nothing.
+OPENLLMETRY = """
+import runpy, sys
+from opentelemetry.instrumentation.langchain import LangchainInstrumentor
+LangchainInstrumentor().instrument()
+del sys.argv[0]
+sys.path.insert(0, sys.argv[0].rpartition("/")[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def run_agent(
+    base_url: str, *arguments: str, command: tuple[str, ...] = (sys.executable,)
+) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DRAFTCRITIC_"))}
     kept.pop("PYTHONPATH", None)
     return subprocess.run(
-        [sys.executable, str(EXAMPLE / "agent.py"), *arguments],
+        [*command, (EXAMPLE / "agent.py").as_posix(), *arguments],
         env={
             **kept,
             "OPENAI_BASE_URL": base_url,
@@ -55,6 +68,22 @@ def test_the_conversation_as_written() -> None:
     assert done.stdout.endswith("\n16 turns.\n")
     assert {name for name, _ in requests} == {"gpt-4o-mini"}
     assert len({t["function"]["name"] for t in requests[0][1]["tools"]}) >= 5
+
+
+def test_the_conversation_is_the_same_next_to_openllmetry(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.instrumentation.langchain")
+    conversation = tmp_path / "conversation.json"
+    visit = json.loads((EXAMPLE / "conversation.json").read_text("utf-8"))[0]
+    turns = [{**turn, "how": "astream"} for turn in visit["turns"][:2]]
+    conversation.write_text(json.dumps([{**visit, "turns": turns}]))
+    said = []
+    for command in ((sys.executable,), (sys.executable, "-c", OPENLLMETRY)):
+        with ScriptedModel() as server:
+            done = run_agent(server.base_url, "--conversation", str(conversation), command=command)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1]
+    assert said[0].endswith("\n2 turns.\n")
 
 
 def test_a_failing_model_fails_the_agent(tmp_path: Path) -> None:
