@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from support.chat import Chat, StreamingChat
-from support.sdk import Telemetry
+from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor, Settings
 
@@ -77,9 +77,8 @@ def test_the_drafts_own_model_is_asked_without_a_model_setting(telemetry: Teleme
     assert model.kwargs_seen[1] == {}
     (review,) = telemetry.reviews()
     assert review["draftcritic.verdict"] == "refuse"
-    decisions = telemetry.points("draftcritic.gate.decisions")
-    key = (("draftcritic.gate.decision", "not_evaluated"), ("draftcritic.gate.reason", "nested"))
-    assert decisions[key] == 1
+    decisions = telemetry.values("draftcritic.gate.decisions")
+    assert decisions[labels(gate__decision="not_evaluated", gate__reason="nested")] == 1
 
 
 def test_gate_mode_asks_no_model(telemetry: Telemetry) -> None:
@@ -110,7 +109,7 @@ def test_no_draft_is_recorded_and_never_asked_about(telemetry: Telemetry) -> Non
         assert review["draftcritic.gate.reason"] == "not_a_draft"
         assert "draftcritic.verdict" not in review
     assert len(telemetry.reviews()) == 3
-    assert sum(telemetry.points("draftcritic.reviews").values()) == 0
+    assert not telemetry.counted("draftcritic.reviews")
 
 
 def test_an_abandoned_stream_is_recorded_and_spends_no_call(telemetry: Telemetry) -> None:
@@ -130,9 +129,9 @@ def test_a_full_queue_drops_and_counts(telemetry: Telemetry) -> None:
     for _ in range(6):
         Chat(answers=[DRAFT]).invoke("x")
     assert plugin.flush(10)
-    dropped = telemetry.points("draftcritic.dropped")[(("draftcritic.reason", "queue_full"),)]
-    series = (("draftcritic.gate.decision", "not_evaluated"), ("draftcritic.gate.reason", "queue_full"))
-    assert telemetry.points("draftcritic.gate.decisions")[series] == dropped > 0
+    dropped = telemetry.values("draftcritic.dropped")[labels(reason="queue_full")]
+    series = labels(gate__decision="not_evaluated", gate__reason="queue_full")
+    assert telemetry.values("draftcritic.gate.decisions")[series] == dropped > 0
     assert len(telemetry.reviews()) == len(critic.calls) == 6 - dropped
 
 
@@ -226,7 +225,7 @@ def test_ready_settings_are_taken(telemetry: Telemetry) -> None:
 
 def test_the_review_hangs_below_the_callers_span(telemetry: Telemetry) -> None:
     plugin = start(telemetry, mode="gate")
-    tracer = telemetry.tracer_provider.get_tracer("app")
+    tracer = telemetry.tracer
     with tracer.start_as_current_span("turn") as turn:
         stream = StreamingChat(answers=[DRAFT]).stream("x")
         next(stream)
@@ -234,7 +233,7 @@ def test_the_review_hangs_below_the_callers_span(telemetry: Telemetry) -> None:
             pass
         list(stream)
     plugin.flush(10)
-    spans = {span.name: span for span in telemetry.spans()}
+    spans = {span.name: span for span in telemetry.spans}
     assert spans["draftcritic.review"].parent.span_id == turn.get_span_context().span_id
     assert spans["meanwhile"].parent.span_id == turn.get_span_context().span_id
 
@@ -257,9 +256,9 @@ def test_hooks_by_code(telemetry: Telemetry) -> None:
 
 @pytest.mark.parametrize("model", ["openai:gpt-4.1-nano-2025-04-14", Chat(answers=["x"], model_name="gpt-4.1-nano")])
 def test_the_configured_models_series_start_at_zero(model: Any, telemetry: Telemetry) -> None:
-    with telemetry.tracer_provider.get_tracer("app").start_as_current_span("some other work"):
+    with telemetry.tracer.start_as_current_span("some other work"):
         start(telemetry, model=model)
-    series = telemetry.points("draftcritic.reviews")
+    series = telemetry.values("draftcritic.reviews")
     zeros = {
         dict(key)["draftcritic.verdict"]: value
         for key, value in series.items()
@@ -272,8 +271,8 @@ def test_the_gauges_last_as_long_as_the_plugin_is_on(telemetry: Telemetry) -> No
     for _ in range(2):
         plugin = start(telemetry, mode="gate")
         for _ in range(2):
-            assert telemetry.points("draftcritic.policy.loaded") == {(): 1}
-            assert telemetry.points("draftcritic.queue.depth") == {(): 0}
+            assert telemetry.values("draftcritic.policy.loaded") == {labels(): 1}
+            assert telemetry.values("draftcritic.queue.depth") == {labels(): 0}
         plugin.uninstrument()
-        assert telemetry.points("draftcritic.policy.loaded") == {}
-        assert telemetry.points("draftcritic.queue.depth") == {}
+        assert telemetry.values("draftcritic.policy.loaded") == {}
+        assert telemetry.values("draftcritic.queue.depth") == {}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.chat import Chat
-from support.sdk import Telemetry
+from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor
 
@@ -47,7 +47,7 @@ def ask(plugin: DraftCriticInstrumentor, draft: str = "It costs 12 euros.") -> N
 
 
 def loaded(telemetry: Telemetry) -> int:
-    (value,) = telemetry.points("draftcritic.policy.loaded").values()
+    (value,) = telemetry.values("draftcritic.policy.loaded").values()
     return int(value)
 
 
@@ -157,9 +157,8 @@ def test_a_trace_is_sampled_as_a_whole(telemetry: Telemetry) -> None:
             for _ in range(3):
                 ask(plugin)
     fates: dict[int, set[str]] = {}
-    for span in telemetry.spans():
-        if span.name == "draftcritic.review":
-            fates.setdefault(span.context.trace_id, set()).add(span.attributes["draftcritic.gate.decision"])
+    for span in telemetry.review_spans:
+        fates.setdefault(span.context.trace_id, set()).add(span.attributes["draftcritic.gate.decision"])
     assert len(fates) == 12
     for trace_id, fate in fates.items():
         sampled = (trace_id & (2**64 - 1)) < 2**63
@@ -175,9 +174,9 @@ def test_an_open_circuit_is_seen_as_reason_and_gauge(telemetry: Telemetry) -> No
     reviews = telemetry.reviews()
     assert [r["draftcritic.gate.reason"] for r in reviews][3:] == ["circuit_open"] * 2
     assert [r.get("draftcritic.failure") for r in reviews] == ["error"] * 3 + [None] * 2
-    assert telemetry.points("draftcritic.circuit.state")[(("draftcritic.sku", "gpt-4.1-nano"),)] == 2
-    series = (("draftcritic.gate.decision", "not_evaluated"), ("draftcritic.gate.reason", "circuit_open"))
-    assert telemetry.points("draftcritic.gate.decisions")[series] == 2
+    assert telemetry.values("draftcritic.circuit.state")[labels(sku="gpt-4.1-nano")] == 2
+    series = labels(gate__decision="not_evaluated", gate__reason="circuit_open")
+    assert telemetry.values("draftcritic.gate.decisions")[series] == 2
 
 
 def test_the_same_draft_again_shares_the_reflection(telemetry: Telemetry) -> None:

@@ -35,7 +35,7 @@ def start(telemetry: Telemetry, **settings: Any) -> Chat:
 
 def review_spans(telemetry: Telemetry) -> list[Any]:
     assert DraftCriticInstrumentor().flush(20)
-    return [span for span in telemetry.spans() if span.name == "draftcritic.review"]
+    return telemetry.review_spans
 
 
 @pytest.mark.parametrize("mode", ["observe", "enforce"])
@@ -70,7 +70,7 @@ def test_every_span_that_was_started_has_ended(mode: str, telemetry: Telemetry) 
 
 def test_a_half_read_stream_leaves_the_callers_context_alone(telemetry: Telemetry) -> None:
     start(telemetry, mode="gate")
-    tracer = telemetry.tracer_provider.get_tracer("app")
+    tracer = telemetry.tracer
     seen: list[Any] = []
 
     class Looking(StreamingChat):
@@ -119,7 +119,7 @@ def test_a_context_that_cannot_be_attached_is_no_trouble_of_the_caller(
 def test_threads_without_a_context(telemetry: Telemetry) -> None:
     start(telemetry)
     said: list[str] = []
-    with telemetry.tracer_provider.get_tracer("app").start_as_current_span("turn"):
+    with telemetry.tracer.start_as_current_span("turn"):
         threads = [
             threading.Thread(target=lambda n=n: said.append(Chat(answers=[f"Parcel {n} is here."]).invoke("q").text))
             for n in range(8)

@@ -75,10 +75,10 @@ def test_twenty_parallel_nodes_fifty_times(way: str, collector: Any, caplog: pyt
 
 def test_parallel_reviews_hang_in_the_callers_trace(telemetry: Telemetry, caplog: pytest.LogCaptureFixture) -> None:
     DraftCriticInstrumentor().instrument(**telemetry.providers, mode="gate")
-    with telemetry.tracer_provider.get_tracer("app").start_as_current_span("turn") as turn:
+    with telemetry.tracer.start_as_current_span("turn") as turn:
         fan(20).invoke({"texts": []})
     DraftCriticInstrumentor().flush(20)
-    reviews = [span for span in telemetry.spans() if span.name == "draftcritic.review"]
+    reviews = telemetry.review_spans
     assert len(reviews) == 20
     assert {span.parent.span_id for span in reviews} == {turn.get_span_context().span_id}
     assert [r for r in caplog.records if r.name == "opentelemetry.context"] == []
@@ -132,7 +132,7 @@ def test_interrupt_and_resume(telemetry: Telemetry) -> None:
     # A node that resumes runs anew from its start, so its model writes, and the critic judges, once more.
     assert len(critic.calls) == 2
     assert {r.get("draftcritic.failure") for r in telemetry.reviews()} == {None}
-    assert not any(span.status.is_ok is False for span in telemetry.spans())
+    assert not any(span.status.is_ok is False for span in telemetry.spans)
 
 
 @pytest.mark.parametrize("which", ["first", "second"])
@@ -167,7 +167,7 @@ class TestLeftEarlyWhileHeldBack:
 
     def test_async_break(self, telemetry: Telemetry, caplog: pytest.LogCaptureFixture) -> None:
         critic = enforce(telemetry)
-        tracer = telemetry.tracer_provider.get_tracer("app")
+        tracer = telemetry.tracer
 
         async def main() -> str:
             with tracer.start_as_current_span("turn") as turn:
@@ -254,5 +254,4 @@ def test_the_application_sees_the_same_as_without_us(content: Any, mode: str, te
     seen[2], bare[2] = repr(seen[2]), repr(bare[2])
     assert seen == bare
     assert len(telemetry.reviews()) == 3
-    dropped = telemetry.points("draftcritic.dropped")
-    assert set(dropped.values()) == {0}
+    assert set(telemetry.values("draftcritic.dropped").values()) == {0}

@@ -47,7 +47,7 @@ def _off() -> Iterator[None]:
 def measure(path: str, way: str, mode: str, kind: str) -> Result:
     telemetry = Telemetry()
     critic = Chat(answers=[REFUSE], model_name="critic-1")
-    tracer = telemetry.tracer_provider.get_tracer("app")
+    tracer = telemetry.tracer
     plugin = DraftCriticInstrumentor()
     plugin.instrument(**telemetry.providers, mode=mode, model=critic)
     model = KINDS[kind](answers=[DRAFT])

@@ -158,10 +158,10 @@ def play(on: list[str], off: list[str], mode: str) -> dict[str, Any]:
 
 def step(telemetry: Telemetry, alive: set[str]) -> dict[str, Any]:
     """Write two drafts, and count what is new: reviews, and each party's spans of model calls."""
-    before = len(telemetry.spans())
+    before = len(telemetry.spans)
     said = drafts()
     DraftCriticInstrumentor().flush(20)
-    new = telemetry.spans()[before:]
+    new = telemetry.spans[before:]
     calls = [span for span in new if is_model_call(span)]
     return {
         "alive": US in alive,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from opentelemetry.sdk._logs import LoggerProvider
@@ -16,19 +15,27 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 # Older SDKs call it InMemoryLogExporter.
 _LogExporter = getattr(logs_export, "InMemoryLogRecordExporter", None) or logs_export.InMemoryLogExporter
 
+Labels = frozenset[tuple[str, Any]]
+
+
+def labels(**pairs: str) -> Labels:
+    """`labels(gate__reason="x")` is the label `draftcritic.gate.reason`; `error__type` has no prefix."""
+    named = {key.replace("__", "."): value for key, value in pairs.items()}
+    return frozenset((key if key == "error.type" else f"draftcritic.{key}", value) for key, value in named.items())
+
 
 class Telemetry:
     """Three providers and what came out of them."""
 
-    def __init__(self) -> None:
-        self._spans = InMemorySpanExporter()
-        self._logs = _LogExporter()
-        self._metrics = InMemoryMetricReader()
-        self.tracer_provider = TracerProvider()
-        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._spans))
-        self.meter_provider = MeterProvider(metric_readers=[self._metrics])
-        self.logger_provider = LoggerProvider()
-        self.logger_provider.add_log_record_processor(logs_export.SimpleLogRecordProcessor(self._logs))
+    def __init__(self, sampler: Any = None, span_limits: Any = None) -> None:
+        self.span_exporter = InMemorySpanExporter()
+        self.tracer_provider = TracerProvider(sampler=sampler, span_limits=span_limits, shutdown_on_exit=False)
+        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self.span_exporter))
+        self.reader = InMemoryMetricReader()
+        self.meter_provider = MeterProvider([self.reader], shutdown_on_exit=False)
+        self.log_exporter = _LogExporter()
+        self.logger_provider = LoggerProvider(shutdown_on_exit=False)
+        self.logger_provider.add_log_record_processor(logs_export.SimpleLogRecordProcessor(self.log_exporter))
 
     @property
     def providers(self) -> dict[str, Any]:
@@ -39,27 +46,63 @@ class Telemetry:
             "logger_provider": self.logger_provider,
         }
 
-    def spans(self) -> Sequence[ReadableSpan]:
+    @property
+    def tracer(self) -> Any:
+        """The application's own tracer."""
+        return self.tracer_provider.get_tracer("application")
+
+    @property
+    def spans(self) -> list[ReadableSpan]:
         """Every ended span."""
-        return self._spans.get_finished_spans()
+        return list(self.span_exporter.get_finished_spans())
+
+    @property
+    def review_spans(self) -> list[ReadableSpan]:
+        """Every ended span of a review."""
+        return [span for span in self.spans if span.name == "draftcritic.review"]
+
+    @property
+    def span(self) -> ReadableSpan:
+        """The one span of a review."""
+        (span,) = self.review_spans
+        return span
 
     def reviews(self) -> list[dict[str, Any]]:
         """The attributes of every review span."""
-        return [dict(span.attributes or {}) for span in self.spans() if span.name == "draftcritic.review"]
+        return [dict(span.attributes or {}) for span in self.review_spans]
 
-    def points(self, name: str) -> dict[tuple[tuple[str, Any], ...], Any]:
-        """The points of a metric by their sorted labels: a value, or the count of a histogram."""
-        data = self._metrics.get_metrics_data()
-        found = {}
-        for resource in data.resource_metrics if data else ():
-            for scope in resource.scope_metrics:
-                for metric in scope.metrics:
-                    if metric.name == name:
-                        for point in metric.data.data_points:
-                            key = tuple(sorted((point.attributes or {}).items()))
-                            found[key] = getattr(point, "value", None) if hasattr(point, "value") else point.count
-        return found
-
-    def log_records(self) -> list[Any]:
+    @property
+    def logs(self) -> list[Any]:
         """Every log record."""
-        return [data.log_record for data in self._logs.get_finished_logs()]
+        return [data.log_record for data in self.log_exporter.get_finished_logs()]
+
+    @property
+    def log(self) -> Any:
+        """The one log record."""
+        (log,) = self.logs
+        return log
+
+    def metrics(self) -> dict[str, Any]:
+        """Every metric by name, as the SDK read it just now."""
+        data = self.reader.get_metrics_data()
+        if data is None:
+            return {}
+        return {
+            metric.name: metric
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+
+    def points(self, name: str) -> dict[Labels, Any]:
+        """The points of a metric by their labels."""
+        metric = self.metrics().get(name)
+        return {} if metric is None else {frozenset(p.attributes.items()): p for p in metric.data.data_points}
+
+    def values(self, name: str) -> dict[Labels, Any]:
+        """The values of a counter or gauge by their labels."""
+        return {series: point.value for series, point in self.points(name).items()}
+
+    def counted(self, name: str) -> dict[Labels, Any]:
+        """The values of a counter that are not 0, by their labels."""
+        return {series: value for series, value in self.values(name).items() if value}

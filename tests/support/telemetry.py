@@ -1,17 +1,10 @@
-"""A recorder over real SDK providers with in-memory exporters, and reviews built by hand."""
+"""A recorder over the real SDK in memory, and reviews built by hand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
-from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs import export as logs_export
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from support.sdk import Telemetry
 
 from draftcritic.core import (
     Action,
@@ -34,10 +27,6 @@ from draftcritic.core import (
 )
 from draftcritic.core.fabrication import FabricationFinding
 from draftcritic.telemetry import Capture, TelemetryRecorder
-
-# Older SDKs call it InMemoryLogExporter.
-_LogExporter = getattr(logs_export, "InMemoryLogRecordExporter", None) or logs_export.InMemoryLogExporter
-
 
 CALL = ModelCall(
     model="anthropic.claude-haiku-4-5-20251001-v1:0",
@@ -131,33 +120,18 @@ def every_outcome(text: str, turn: Turn) -> list[Review]:
     return [review(outcome, found, turn=turn) for outcome in outcomes]
 
 
-@dataclass
-class Harness:
-    """Providers with what they exported, and a recorder over them."""
+class Harness(Telemetry):
+    """Telemetry with a recorder over its providers."""
 
-    capture: Capture = Capture.NO_CONTENT
-    sampler: Any = None
-    span_limits: Any = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.span_exporter = InMemorySpanExporter()
-        self.tracer_provider = TracerProvider(
-            sampler=self.sampler, span_limits=self.span_limits, shutdown_on_exit=False
-        )
-        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self.span_exporter))
-        self.reader = InMemoryMetricReader()
-        self.meter_provider = MeterProvider([self.reader], shutdown_on_exit=False)
-        self.log_exporter = _LogExporter()
-        self.logger_provider = LoggerProvider(shutdown_on_exit=False)
-        self.logger_provider.add_log_record_processor(logs_export.SimpleLogRecordProcessor(self.log_exporter))
-        self.recorder = TelemetryRecorder(
-            self.tracer_provider,
-            self.meter_provider,
-            self.logger_provider,
-            capture=self.capture,
-            **self.options,
-        )
+    def __init__(
+        self,
+        capture: Capture = Capture.NO_CONTENT,
+        sampler: Any = None,
+        span_limits: Any = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(sampler, span_limits)
+        self.recorder = TelemetryRecorder(**self.providers, capture=capture, **(options or {}))
 
     def record(self, finished: Review, origin: Any = None) -> None:
         """What the engine does, for a review that is already known."""
@@ -166,52 +140,3 @@ class Harness:
             record.call_started(finished.call.model, finished.call.sku, finished.turn.run_id)
             record.call_ended(finished.call, finished.turn.run_id)
         record.finish(finished)
-
-    @property
-    def tracer(self) -> Any:
-        return self.tracer_provider.get_tracer("application")
-
-    @property
-    def spans(self) -> list[ReadableSpan]:
-        return list(self.span_exporter.get_finished_spans())
-
-    @property
-    def span(self) -> ReadableSpan:
-        (span,) = [span for span in self.spans if span.name == "draftcritic.review"]
-        return span
-
-    @property
-    def logs(self) -> list[Any]:
-        return [data.log_record for data in self.log_exporter.get_finished_logs()]
-
-    @property
-    def log(self) -> Any:
-        (log,) = self.logs
-        return log
-
-    def metrics(self) -> dict[str, Any]:
-        """Every metric by name, as the SDK read it just now."""
-        data = self.reader.get_metrics_data()
-        if data is None:
-            return {}
-        return {
-            metric.name: metric
-            for resource in data.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-        }
-
-    def points(self, name: str) -> dict[frozenset[tuple[str, Any]], Any]:
-        """The points of a metric by their labels."""
-        metric = self.metrics().get(name)
-        return {} if metric is None else {frozenset(p.attributes.items()): p for p in metric.data.data_points}
-
-    def counted(self, name: str) -> dict[frozenset[tuple[str, Any]], Any]:
-        """The values of a counter that are not 0, by their labels."""
-        return {labels: point.value for labels, point in self.points(name).items() if point.value}
-
-
-def labels(**pairs: str) -> frozenset[tuple[str, Any]]:
-    """`labels(gate__reason="x")` is the label `draftcritic.gate.reason`; `error__type` has no prefix."""
-    named = {key.replace("__", "."): value for key, value in pairs.items()}
-    return frozenset((key if key == "error.type" else f"draftcritic.{key}", value) for key, value in named.items())

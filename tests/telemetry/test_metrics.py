@@ -9,17 +9,8 @@ import weakref
 import pytest
 from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from support.telemetry import (
-    CALL,
-    FIRED,
-    Harness,
-    failed,
-    finding,
-    labels,
-    not_evaluated,
-    review,
-    skipped,
-)
+from support.sdk import labels
+from support.telemetry import CALL, FIRED, Harness, failed, finding, not_evaluated, review, skipped
 
 from draftcritic.core import (
     Action,

@@ -18,7 +18,7 @@ from draftcritic.telemetry import TelemetryRecorder
 _PRELUDE = """
 import sys
 from opentelemetry import _logs, metrics, trace
-from support.telemetry import Harness, review, skipped, labels
+from support.telemetry import Harness, review, skipped
 from draftcritic.telemetry import TelemetryRecorder
 """
 
@@ -193,7 +193,7 @@ def test_a_review_of_nonsense_raises_nothing(harness: Harness) -> None:
         findings=(finding(confidence=0.5),),  # type: ignore[arg-type]
     )
     harness.record(review(Judged(Verdict.APPROVE, None, call=call), odd, turn=turn))
-    assert len([span for span in harness.spans if span.name == "draftcritic.review"]) == 1
+    assert len(harness.review_spans) == 1
 
 
 def test_an_interrupt_is_never_swallowed(harness: Harness) -> None:
