@@ -41,6 +41,25 @@ ACKS = SHARED / "data" / "acks.jsonl.gz"
         ("uk", "Будь ласка, гарного дня!"),
         ("emoji", "👍🏽🙏"),
         ("emoji", "Thanks 😊"),
+        ("en", "You're welcome! Is there anything else I can help you with today? 😊"),
+        ("es", "De nada. ¿Hay algo más en lo que pueda ayudarte?"),
+        ("de", "Gern geschehen, kann ich sonst noch etwas für Sie tun?"),
+        ("zh", "不客气，还有什么可以帮您的吗？"),
+        ("ar", "هل يمكنني مساعدتك في شيء آخر؟"),
+        ("de", "Wenn Sie noch Fragen haben, melden Sie sich gerne."),
+        ("fr", "N'hésitez pas à me contacter si vous avez d'autres questions."),
+        ("it", "È stato un piacere! Se hai bisogno di altro, sono qui."),
+        ("pt", "Por nada. Se precisar de mais alguma coisa, é só falar!"),
+        ("nl", "Geen punt, laat het me weten als je nog iets nodig hebt."),
+        ("ru", "Всегда рад помочь! Если будут вопросы, обращайтесь."),
+        ("pl", "Drobiazg! W razie pytań jestem do dyspozycji."),
+        ("tr", "Rica ederim, başka bir sorunuz olursa çekinmeden sorun."),
+        ("hi", "आपकी मदद के लिए बहुत धन्यवाद, अलविदा!"),
+        ("he", "בשמחה! אם תצטרך עוד משהו, אני כאן."),
+        ("uk", "Нема за що! Якщо виникнуть питання, пишіть."),
+        ("sv", "Ingen fara, hör av dig om du har fler frågor."),
+        ("ko", "천만에요. 더 궁금한 점이 있으시면 언제든 물어보세요."),
+        ("ja", "他に何かございましたらお知らせください。"),
     ],
 )
 def test_whole_acknowledgements(language, draft):
@@ -69,6 +88,20 @@ def test_whole_acknowledgements(language, draft):
         "How are you?",
         "¿Algo más?",
         "还有其他问题吗？",
+        "Would you like me to book anything else for you?",
+        "I cancelled it. Can I help you with anything else?",
+        "Jane? Can I help you with anything else?",
+        "Can I help you with anything else? Yes?",
+        "No.",
+        "Nein.",
+        "いや、予約済みです",
+        "Good morning",
+        "Guten Abend!",
+        "晚上好",
+        "Enjoy the music!",
+        "Klart",
+        "Listo.",
+        "Fatto!",
         "Anders, tack",
         "Thanks, Jane",
         "Thanks a lot for the five stars",
@@ -157,8 +190,7 @@ def test_quality_on_real_utterances():
         rows = [json.loads(line) for line in lines]
     taken = [row for row in rows if draft_is_trivial_ack(row["text"])]
     right = sum(row["is_ack"] for row in taken)
-    assert right / sum(row["is_ack"] for row in rows) >= 0.8
-    # Every other "error" is a greeting that the data calls something else.
-    assert right / len(taken) >= 0.965
+    assert right / sum(row["is_ack"] for row in rows) >= 0.86
+    assert right / len(taken) >= 0.97
     reports = [row for row in rows if row["label"] == "action_report"]
     assert sum(row["label"] == "action_report" for row in taken) <= 0.003 * len(reports)

@@ -26,6 +26,11 @@ _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u06
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
 _SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]|\^_*\^|xd)(?!\w)")
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
+_QUESTION = re.compile("[?\u00bf\u061f\u037e\u055e\u2048\u203d\uff1f]")
+_BEFORE_OFFER = " \t\n.,!;:\u2013\u2014\u3001\u3002\uff0c\uff01\u2026\u00bf"
+# What stands before the last sentence or clause, that, and nothing but signs behind its question mark.
+_CUTS = re.escape(_BEFORE_OFFER.strip())
+_LAST_QUESTION = re.compile(rf"((?:[^?\u061f\uff1f]*[{_CUTS}])?)([^?\u061f\uff1f{_CUTS}]+)[?\u061f\uff1f]\W*")
 _QUESTION_MARKS = frozenset("?\u00bf\u061f\u037e\u055e\u2048\u203d")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
 _TELLING = frozenset("@#%&/\\{}[]<>=|\u00a7")
@@ -94,8 +99,8 @@ class _Language:
     def _knows(self, word: str) -> bool:
         return word in self._words
 
-    def covers(self, tokens: list[str]) -> bool:
-        """Whether phrases of this language cover all tokens, at least one an acknowledgement."""
+    def covers(self, tokens: list[str], kind: int = _CORE) -> bool:
+        """Whether phrases of this language cover all tokens, at least one of this kind or above."""
         words: list[str] = []
         for token in tokens:
             word = self.spell(token)
@@ -109,7 +114,7 @@ class _Language:
                 for part in self._parts:
                     if words[start] in part.nodes[0]:
                         _extend(part, words, start, best)
-        return best[-1] == _CORE
+        return best[-1] >= kind
 
 
 def _extend(part: _Phrases, words: list[str], start: int, best: list[int]) -> None:
@@ -131,10 +136,32 @@ def is_acknowledgement(text: str) -> bool:
     stripped = text.strip()
     if not stripped or len(stripped) > MAX_CHARS:
         return False
+    if _QUESTION.search(stripped):
+        return _ends_with_an_offer(stripped)
     tokens = _tokens(stripped)
     if not tokens:
         return False
     return any(_language(code).covers(tokens) for code in _languages_of(tokens))
+
+
+def _ends_with_an_offer(text: str) -> bool:
+    """Whether the text asks one of the closing offers, such as "Is there anything else I can do for you?"."""
+    question = _LAST_QUESTION.fullmatch(text)
+    if question is None:
+        return False
+    before = question[1].rstrip(_BEFORE_OFFER)
+    tokens = _tokens(question[2])
+    if not tokens or (before and not is_courtesy(before)):
+        return False
+    return any(_offers(code).covers(tokens) for code in _languages_of(tokens))
+
+
+def is_courtesy(text: str) -> bool:
+    """Whether the text has only words of acknowledgements and what may stand beside them, such as "Guten Morgen"."""
+    tokens = _tokens(text.strip()) if len(text) <= MAX_CHARS else None
+    if not tokens:
+        return False
+    return any(_language(code).covers(tokens, _FILLER) for code in _languages_of(tokens))
 
 
 def acknowledgement_languages() -> tuple[str, ...]:
@@ -196,10 +223,15 @@ def _language(code: str) -> _Language:
 
 
 @cache
-def _phrases(name: str) -> _Phrases:
+def _offers(code: str) -> _Language:
+    return _Language(_phrases(code, "offers"))
+
+
+@cache
+def _phrases(name: str, what: str = "acknowledgements") -> _Phrases:
     phrases = _Phrases()
     sections = lines_of(_folded_list(name))
-    for kind, section in ((_CORE, "acknowledgements"), (_FILLER, "fillers")):
+    for kind, section in ((_CORE, what), (_FILLER, "fillers")):
         for line in sections.get(section, ()):
             phrases.add(line, kind)
     return phrases

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from draftcritic.core._acknowledgements import is_acknowledgement
+from draftcritic.core._acknowledgements import is_courtesy
 from draftcritic.core._phrases import languages_in, phrases, read_list, scripts_in
 
 # Scripts with case up to Coptic, Latin additional and Greek extended; the rest of Unicode's capitals are mathematical
@@ -39,13 +39,13 @@ def draft_has_claims(draft: str) -> bool:
 
     A claim is a digit of any script, a currency sign, an id in hexadecimal, an e-mail address or URL, two capitalised
     words in a run, a spelled-out number, or the report of a finished action. Capitals inside a phrase that is
-    nothing but an acknowledgement ("Vielen Dank", "Guten Morgen") name nobody.
+    nothing but courtesy ("Vielen Dank", "Guten Morgen") name nobody.
     """
     if not draft:
         return False
     if _VALUE.search(draft) or _HEX.search(draft) or _has_address(draft):
         return True
-    if _NAME.search(draft) and not is_acknowledgement(draft):
+    if _NAME.search(draft) and not is_courtesy(draft):
         return True
     return any(_telling_words(script).found_in(draft) for script in scripts_in(draft))
 
