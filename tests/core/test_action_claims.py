@@ -103,12 +103,241 @@ NO_CLAIMS = {
     "hi": ("मैंने रद्द नहीं किया है।", "ऑर्डर रद्द कर दिया जाएगा।"),
 }
 
+MORE_CLAIMS = {
+    "en": (
+        "Your subscription is now cancelled.",
+        "The invoice has been emailed to your accountant.",
+        "We've refunded the full amount to your card.",
+        "I've gone ahead and added two chairs to the order.",
+    ),
+    "es": (
+        "Su suscripción ha sido cancelada.",
+        "Acabo de enviarle la factura por correo.",
+        "Le he añadido dos sillas al pedido.",
+        "Ya está reservada la mesa para cuatro.",
+    ),
+    "de": (
+        "Ihr Abonnement wurde gekündigt.",
+        "Die Rechnung wurde soeben an Sie verschickt.",
+        "Ich habe zwei Stühle zur Bestellung hinzugefügt.",
+        "Das Licht im Wohnzimmer ist jetzt ausgeschaltet.",
+    ),
+    "fr": (
+        "Votre abonnement a été résilié.",
+        "Je viens de vous envoyer la facture.",
+        "J'ai ajouté deux chaises à la commande.",
+        "J'ai éteint les lumières du salon.",
+    ),
+    "pt": (
+        "Sua assinatura foi cancelada.",
+        "Acabei de enviar a fatura por e-mail.",
+        "Adicionei duas cadeiras ao pedido.",
+        "Apaguei as luzes da sala.",
+    ),
+    "it": (
+        "Il suo abbonamento è stato disdetto.",
+        "Le ho appena inviato la fattura.",
+        "Ho aggiunto due sedie all'ordine.",
+        "Ho spento le luci del salotto.",
+    ),
+    "nl": (
+        "Uw abonnement is opgezegd.",
+        "Ik heb zojuist de factuur verstuurd.",
+        "Ik heb twee stoelen aan de bestelling toegevoegd.",
+        "De lampen in de woonkamer zijn uitgeschakeld.",
+    ),
+    "ja": (
+        "サブスクリプションを解約いたしました。",
+        "請求書をメールでお送りしました。",
+        "注文に椅子を二脚追加しました。",
+        "リビングの照明を消しました。",
+    ),
+    "zh": (
+        "您的订阅已取消。",
+        "发票刚刚已发送到您的邮箱。",
+        "我已经帮您在订单里加了两把椅子。",
+        "客厅的灯已经关掉了。",
+    ),
+    "ko": (
+        "구독이 취소되었습니다.",
+        "방금 청구서를 이메일로 보내드렸습니다.",
+        "주문에 의자 두 개를 추가했습니다.",
+        "거실 조명을 껐습니다.",
+    ),
+    "ar": (
+        "تم إلغاء اشتراكك.",
+        "أرسلت لك الفاتورة للتو.",
+        "أضفت كرسيين إلى الطلب.",
+        "أطفأت أضواء غرفة الجلوس.",
+    ),
+    "ru": (
+        "Ваша подписка отменена.",
+        "Счёт только что отправлен вам на почту.",
+        "Я добавил два стула в заказ.",
+        "Я выключил свет в гостиной.",
+    ),
+    "hi": (
+        "आपकी सदस्यता रद्द कर दी गई है।",
+        "मैंने अभी बिल ईमेल कर दिया है।",
+        "मैंने ऑर्डर में दो कुर्सियाँ जोड़ दी हैं।",
+        "मैंने लिविंग रूम की लाइट बंद कर दी है।",
+    ),
+    "pl": (
+        "Twoja subskrypcja została anulowana.",
+        "Właśnie wysłałam fakturę.",
+        "Dodałem dwa krzesła do zamówienia.",
+        "Wyłączyłem światło w salonie.",
+    ),
+    "sv": (
+        "Din prenumeration har avslutats.",
+        "Jag har precis skickat fakturan.",
+        "Jag har lagt till två stolar i beställningen.",
+        "Jag släckte lampan i vardagsrummet.",
+    ),
+    "tr": (
+        "Aboneliğiniz iptal edildi.",
+        "Faturayı az önce gönderdim.",
+        "Siparişe iki sandalye ekledim.",
+        "Salonun ışıklarını kapattım.",
+    ),
+    "uk": (
+        "Вашу підписку скасовано.",
+        "Я щойно надіслала рахунок.",
+        "Я додав два стільці до замовлення.",
+        "Я вимкнув світло у вітальні.",
+    ),
+}
+MORE_NO_CLAIMS = {
+    "en": (
+        "I'm rebooking you now.",
+        "The order was cancelled by the seller last week.",
+        "You've already cancelled this subscription.",
+        "According to our records, the parcel was shipped on Monday.",
+        "I'll have it moved by tomorrow.",
+    ),
+    "es": (
+        "Estoy cancelando su suscripción.",
+        "El vendedor canceló el pedido ayer.",
+        "Usted ya ha cancelado la suscripción.",
+        "Según nuestros registros, el paquete fue enviado el lunes.",
+        "Los pedidos cancelados se reembolsan en cinco días.",
+    ),
+    "de": (
+        "Ich storniere gerade Ihre Buchung.",
+        "Der Verkäufer hat die Bestellung gestern storniert.",
+        "Sie haben Ihr Abo bereits gekündigt.",
+        "Laut System wurde das Paket am Montag verschickt.",
+        "Stornierte Bestellungen werden innerhalb von fünf Tagen erstattet.",
+    ),
+    "fr": (
+        "Je suis en train d'annuler votre commande.",
+        "Le vendeur a annulé la commande hier.",
+        "Vous avez déjà résilié votre abonnement.",
+        "Selon nos dossiers, le colis a été expédié lundi.",
+        "Les commandes annulées sont remboursées sous cinq jours.",
+    ),
+    "pt": (
+        "Estou cancelando a sua assinatura.",
+        "O vendedor cancelou o pedido ontem.",
+        "Você já cancelou a assinatura.",
+        "Segundo o sistema, o pacote foi enviado na segunda.",
+        "Pedidos cancelados são reembolsados em cinco dias.",
+    ),
+    "it": (
+        "Sto annullando il suo ordine.",
+        "Il venditore ha annullato l'ordine ieri.",
+        "Lei ha già disdetto l'abbonamento.",
+        "Secondo i nostri dati, il pacco è stato spedito lunedì.",
+        "Gli ordini annullati vengono rimborsati entro cinque giorni.",
+    ),
+    "nl": (
+        "Ik ben uw bestelling aan het annuleren.",
+        "De verkoper heeft de bestelling gisteren geannuleerd.",
+        "U heeft uw abonnement al opgezegd.",
+        "Volgens ons systeem is het pakket maandag verzonden.",
+        "Geannuleerde bestellingen worden binnen vijf dagen terugbetaald.",
+    ),
+    "ja": (
+        "ただいまキャンセル手続き中です。",
+        "出品者が昨日注文をキャンセルしました。",
+        "お客様はすでに解約されています。",
+        "記録によると荷物は月曜日に発送されました。",
+        "キャンセルされた注文は五日以内に返金されます。",
+    ),
+    "zh": (
+        "正在为您取消订单。",
+        "卖家昨天取消了订单。",
+        "您已经取消过订阅了。",
+        "根据记录，包裹已于周一寄出。",
+        "已取消的订单会在五天内退款。",
+    ),
+    "ko": (
+        "지금 취소하고 있습니다.",
+        "판매자가 어제 주문을 취소했습니다.",
+        "고객님은 이미 구독을 취소하셨습니다.",
+        "기록에 따르면 소포는 월요일에 발송되었습니다.",
+        "취소된 주문은 5일 이내에 환불됩니다.",
+    ),
+    "ar": (
+        "أقوم الآن بإلغاء طلبك.",
+        "ألغى البائع الطلب أمس.",
+        "لقد ألغيت أنت اشتراكك بالفعل.",
+        "وفقا لسجلاتنا تم شحن الطرد يوم الاثنين.",
+        "الطلبات الملغاة يتم ردها خلال خمسة أيام.",
+    ),
+    "ru": (
+        "Я сейчас отменяю ваш заказ.",
+        "Продавец вчера отменил заказ.",
+        "Вы уже отменили подписку.",
+        "По нашим данным, посылка была отправлена в понедельник.",
+        "Отменённые заказы возвращаются в течение пяти дней.",
+    ),
+    "hi": (
+        "मैं अभी आपका ऑर्डर रद्द कर रहा हूँ।",
+        "विक्रेता ने कल ऑर्डर रद्द कर दिया।",
+        "आपने पहले ही सदस्यता रद्द कर दी है।",
+        "रिकॉर्ड के अनुसार पार्सल सोमवार को भेज दिया गया था।",
+        "रद्द किए गए ऑर्डर पाँच दिनों में वापस किए जाते हैं।",
+    ),
+    "pl": (
+        "Właśnie anuluję zamówienie.",
+        "Sprzedawca anulował wczoraj zamówienie.",
+        "Anulował Pan już subskrypcję.",
+        "Według naszych danych paczka została wysłana w poniedziałek.",
+        "Anulowane zamówienia są zwracane w ciągu pięciu dni.",
+    ),
+    "sv": (
+        "Jag avbokar din beställning nu.",
+        "Säljaren avbokade beställningen igår.",
+        "Du har redan avslutat prenumerationen.",
+        "Enligt våra uppgifter skickades paketet i måndags.",
+        "Avbokade beställningar återbetalas inom fem dagar.",
+    ),
+    "tr": (
+        "Siparişinizi şimdi iptal ediyorum.",
+        "Satıcı siparişi dün iptal etti.",
+        "Aboneliğinizi zaten iptal ettiniz.",
+        "Kayıtlara göre paket pazartesi gönderildi.",
+        "İptal edilen siparişler beş gün içinde iade edilir.",
+    ),
+    "uk": (
+        "Я зараз скасовую ваше замовлення.",
+        "Продавець учора скасував замовлення.",
+        "Ви вже скасували підписку.",
+        "За нашими даними, посилку відправлено в понеділок.",
+        "Скасовані замовлення повертаються протягом п'яти днів.",
+    ),
+}
+
 
 def action_findings(draft, calls=(), **sources):
     return [finding for finding in detect_fabrication(draft, calls, **sources) if finding.kind == "action_claim"]
 
 
-@pytest.mark.parametrize(("language", "draft"), [(code, draft) for code, drafts in CLAIMS.items() for draft in drafts])
+@pytest.mark.parametrize(
+    ("language", "draft"),
+    [(code, draft) for lists in (CLAIMS, MORE_CLAIMS) for code, drafts in lists.items() for draft in drafts],
+)
 def test_reports_of_finished_actions_are_claims(language, draft):
     claims = find_action_claims(draft)
     assert [claim.language for claim in claims] or language
@@ -117,7 +346,8 @@ def test_reports_of_finished_actions_are_claims(language, draft):
 
 
 @pytest.mark.parametrize(
-    ("language", "draft"), [(code, draft) for code, drafts in NO_CLAIMS.items() for draft in drafts]
+    ("language", "draft"),
+    [(code, draft) for lists in (NO_CLAIMS, MORE_NO_CLAIMS) for code, drafts in lists.items() for draft in drafts],
 )
 def test_everything_else_is_none(language, draft):
     assert find_action_claims(draft) == [], language
