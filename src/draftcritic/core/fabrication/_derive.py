@@ -39,6 +39,7 @@ from draftcritic.core.fabrication._cues import (
 from draftcritic.core.fabrication._dates import as_date
 from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
 from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._units import DEGREES, UNITS
 from draftcritic.core.fabrication._values import readings
 
 SCANNED = 4096
@@ -63,27 +64,6 @@ _LABEL = re.compile(r"[^\W\d_][^\d\n:]{1,40}:[^\w\n]*\Z")
 _LONGEST_TERM = 400
 _RUN_GAP = 250
 _LONGEST_RUN = 8
-
-_UNITS: dict[str, tuple[float, ...]] = {
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunden", "horas", "heures", "ore"), (60, 3600, 1 / 24)),
-    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten", "minutos"), (60, 1 / 60, 60000)),
-    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), (1000, 1 / 60, 1 / 3600)),
-    **dict.fromkeys(("day", "days", "tage", "d\u00edas", "jours", "giorni", "dias"), (24, 1 / 7, 1440, 86400)),
-    **dict.fromkeys(("week", "weeks"), (7,)),
-    **dict.fromkeys(("month", "months"), (1 / 12,)),
-    **dict.fromkeys(("year", "years"), (12, 365)),
-    **dict.fromkeys(("km", "kilometers", "kilometres"), (1000, 0.621371)),
-    **dict.fromkeys(("mi", "mile", "miles"), (1.609344, 1609.344)),
-    **dict.fromkeys(("m", "meters", "metres"), (1 / 1000, 100, 3.28084)),
-    **dict.fromkeys(("cm",), (1 / 100, 10, 0.393701)),
-    **dict.fromkeys(("ft", "feet"), (0.3048, 12)),
-    **dict.fromkeys(("in", "inch", "inches"), (2.54, 1 / 12)),
-    **dict.fromkeys(("kg", "kilograms", "kilos"), (1000, 2.204623)),
-    **dict.fromkeys(("g", "grams"), (1 / 1000,)),
-    **dict.fromkeys(("lb", "lbs", "pounds"), (0.453592, 16)),
-    **dict.fromkeys(("l", "liters", "litres"), (1000, 0.264172)),
-    **dict.fromkeys(("mb", "gb", "tb", "kb"), (1000, 1024, 1000**2, 1024**2, 1000**3, 1024**3, 1 / 1000, 1 / 1024)),
-}
 
 
 def may_be_result(token: Token, text: str) -> bool:
@@ -148,12 +128,12 @@ class Derivations:
         if token.kind == "percentage":
             return self._share(wanted, token)
         unit = token.unit.lstrip("\u00b0").strip()
-        if unit in {"c", "celsius", "f", "fahrenheit", "degrees"}:
+        if unit in DEGREES:
             others = [wanted * 9 / 5 + 32, (wanted - 32) * 5 / 9]
         else:
-            others = [wanted * factor for factor in _UNITS.get(unit, ())]
+            others = [wanted * factor for factor in UNITS.get(unit, ())]
         return any(
-            abs(number - other) <= max(0.006 * abs(other), 0.51 if unit[:1] in {"c", "f"} else 0)
+            abs(number - other) <= max(0.006 * abs(other), 0.51 if unit in DEGREES else 0)
             for other in others
             for number in self._context
         )

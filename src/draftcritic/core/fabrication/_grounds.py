@@ -14,6 +14,24 @@ SHORTEST_ENDING = 4
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
+_DOTTED_CLOCK = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
+_HOURS = frozenset(
+    {
+        "h",
+        "hs",
+        "heure",
+        "heures",
+        "horas",
+        "hrs",
+        "uhr",
+        "uur",
+        "\u0447",
+        "\u0447\u0430\u0441\u043e\u0432",
+        "\u0447\u0430\u0441\u0430",
+        "\u0433\u043e\u0434\u0438\u043d",
+    }
+)
+_HOUR_DIGITS = 2
 _SIGNS = "$\u20ac\u00a3\u00a5\u20b9%~ "
 
 
@@ -26,7 +44,22 @@ def _grounds_number(token: Token, grounding: Grounding) -> bool:
     written = token.text.strip(_SIGNS) if token.kind != "number" else token.text
     if grounding.holds_number(written, token.value):
         return True
-    return any(_grounds_value(value, token, grounding) for value in token.value)
+    return any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_hour(token, grounding)
+
+
+def _grounds_hour(token: Token, grounding: Grounding) -> bool:
+    """Whether the number is a time of day as some languages write it: `16 h`, `16.30`."""
+    if token.kind != "number":
+        return False
+    clock = _DOTTED_CLOCK.fullmatch(token.text)
+    if clock:
+        return grounding.holds_clock(60 * int(clock[1]) + int(clock[2]))
+    return (
+        token.unit in _HOURS
+        and token.text.isdigit()
+        and len(token.text) <= _HOUR_DIGITS
+        and grounding.holds_clock(60 * int(token.text) % DAY_MINUTES)
+    )
 
 
 def _grounds_value(value: str, token: Token, grounding: Grounding) -> bool:

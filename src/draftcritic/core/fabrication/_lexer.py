@@ -243,6 +243,8 @@ def _measured(text: str, at: int, stop: int) -> Token:
     if percent:
         end = percent.end() if percent[0][-1] in "%\u066a" else stop
         return Token("percentage", at, end, text[at:end], values, about)
+    if text[at - 1 : at] == "%" and not text[at - 2 : at - 1].isdigit():
+        return Token("percentage", at - 1, stop, text[at - 1 : stop], values, about)
     unit = _UNIT.match(text, stop)
     return Token("number", at, stop, text[at:stop], values, about, unit[1].lower() if unit else "")
 

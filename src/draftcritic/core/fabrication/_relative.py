@@ -67,6 +67,7 @@ _ZONE = re.compile(
     r"Daylight )?Time|local time|your time|hora local|heure locale|Ortszeit)\b"
 )
 _OFFSET_STAMP = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)|\b(?:UTC|GMT)\b")
+_DURATION_SIGN = re.compile(r"\d{1,2}\s?[hH]")
 _NEXT_DAY = re.compile(r":\d\d\s?\+1\b|next day|overnight", re.IGNORECASE)
 _ARRIVAL = re.compile(r"arriv|land|lleg|ankunft|check-?out|end", re.IGNORECASE)
 
@@ -150,6 +151,12 @@ class Relations:
         )
 
     def _explains_clock(self, clock: Clock, token: Token) -> bool:
+        if _DURATION_SIGN.match(token.text) and not {
+            str(clock.minutes),
+            str(60 * clock.minutes),
+            f"{clock.minutes / 60:g}",
+        }.isdisjoint(self._grounding.numbers):
+            return True
         minutes = {clock.minutes % DAY_MINUTES}
         if clock.either:
             minutes.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
