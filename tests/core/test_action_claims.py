@@ -78,6 +78,9 @@ NO_CLAIMS = {
         "John has booked the room.",
         "Refunds are processed within 5 days.",
         "To get refunded, reply here.",
+        "I've attached no files, as you asked.",
+        "The meeting that was scheduled for Monday is still on the calendar.",
+        "Your account has been locked since Monday.",
     ),
     "es": (
         "No he cancelado nada.",
@@ -379,6 +382,8 @@ def test_a_finding_says_what_is_claimed_and_where():
         ("The address has been successfully standardised.", {"name": "standardise_address"}),
         ("Your order has been cancelled.", {"name": "get_order", "result": '{"status": "cancelled"}'}),
         ("I have sent the request to delete your account.", {"name": "delete_account"}),
+        ("I've deleted the duplicate rows.", {"name": "run_query", "args": {"sql": "DELETE FROM orders"}}),
+        ("Your meeting has been moved.", {"name": "calendar_patch_event"}),
     ],
 )
 def test_a_call_that_fits_grounds_a_claim(draft, call):

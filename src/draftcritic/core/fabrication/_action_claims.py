@@ -177,15 +177,14 @@ class _Scene:
                 ahead, end, ends = ahead[1:], ends[0], ends[1:]
         adverbs = language.adverbs
         behind = [ADVERB + token if token in adverbs else token for token in self.behind]
-        sentence = " ".join(
-            (*behind, word.mark, *(ADVERB + token if token in adverbs else token for token in ahead), "")
-        )
+        marked = [ADVERB + token if token in adverbs else token for token in ahead]
+        sentence = " ".join((*behind, word.mark, *marked, ""))
         report = language.reports.search(sentence) or language.states.search(sentence)
         if report is None:
             return None
         first = sentence.count(" ", 0, report.start())
         last = sentence.count(" ", 0, report.end() - 1) - len(self.behind) - 1
-        before, after = behind[:first], " ".join((*ahead, ""))
+        before, after = behind[:first], " ".join((*marked, ""))
         inside = " ".join((*behind[first:], word.mark, ""))
         left = " ".join((*before, ""))
         clause = left[max(left.rfind(", "), 0) :]

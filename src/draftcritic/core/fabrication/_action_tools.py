@@ -14,6 +14,7 @@ from draftcritic.core._phrases import lines_of
 
 _ANY_CHANGE, _ANY_CALL = "*", "+"
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+_RUNS = frozenset({"run", "execute", "exec"})
 _MAX_ARGUMENTS = 4000
 _MAX_RESULT = 400
 _FAILED = re.compile(
@@ -102,7 +103,11 @@ def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]
         return None
     parts = tuple(part.lower() for part in _PARTS.findall(name))
     known = _tool_words()
-    if not words and parts and (parts[0] in known.looks or not known.looks_anywhere.isdisjoint(parts)):
+    # What `run_query` does, its query says.
+    looks = parts and (
+        parts[0] in known.looks or (parts[0] not in _RUNS and not known.looks_anywhere.isdisjoint(parts))
+    )
+    if looks and not words:
         return None
     parts = (*parts, *(part for word in words for part in word.lower().split()))
     is_known = bool(parts) and parts[0].startswith(known.known)
