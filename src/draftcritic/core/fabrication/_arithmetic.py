@@ -8,6 +8,8 @@ from decimal import Decimal
 
 OPERANDS = 24
 """Numbers of the draft, nearest first, that a derivation looks at."""
+NEAREST = 8
+"""Numbers of which any may be added."""
 LONGEST_SUM = 12
 """Addends in a row."""
 COUNTS = range(2, 13)
@@ -25,6 +27,14 @@ def runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
         for value in operands[start + 1 : start + LONGEST_SUM]:
             total += value
             yield total
+
+
+def subsets(operands: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Yield the sums of any two or more of the nearest."""
+    sums: list[tuple[Decimal, int]] = [(Decimal(0), 0)]
+    for value in operands[:NEAREST]:
+        sums += [(total + value, count + 1) for total, count in sums]
+    yield from (total for total, count in sums if count > 1)
 
 
 def pairs(operands: Sequence[Decimal]) -> Iterator[Decimal]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _SUM_WORDS = (
-    r"\b(?:total|totals|totall?ing|sum|altogether|combined|overall|in all|comes? to|adds? up|subtotal|totale|totaal|"
+    r"\b(?:total|totals|totall?ing|sum|altogether|combined|overall|in all|out of|makes?|comes? to|adds? up|subtotal|"
+    r"totale|totaal|"
     r"suma|somme|gesamt\w*|insgesamt|summe|zusammen|samen|en tout|en todo|razem|toplam|wynosi|"
     r"\u0438\u0442\u043e\u0433\u043e|"
     r"\u0432\u0441\u0435\u0433\u043e|\u0440\u0430\u0437\u043e\u043c|\u0441\u0443\u043c\u043c\u0430)\b|"
@@ -25,6 +26,7 @@ TOTAL = re.compile(r"total|gesamt|summe|suma|somme|\u5408\u8ba1|\u5408\u8a08|\u0
 DIFFERENCE = re.compile(
     r"\b(?:difference|differ|remain\w*|left|leave\w*|leaving|rest|balance|refund\w*|sav(?:e|ed|es|ing|ings)|less|more|"
     r"additional\w*|extra|minus|reduced|discount\w*|increase\w*|decrease\w*|change|still|cheaper|short|deduct\w*|"
+    r"interest|profit|gain\w*|loss|margin|net|up|down|rise|rose|dropp?\w*|fell|grew|grown|gap|shortfall|surplus|deficit|"
     r"diferencia|diferen\u00e7a|diff\u00e9rence|restant\w*|reste|resto|quedan?|ahorr\w+|differenz|\u00fcbrig|"
     r"verbleib\w*|rimanent\w*|verschil|kalan|\u0440\u0430\u0437\u043d\u0438\u0446\w*|"
     r"\u043e\u0441\u0442\u0430\u043b\w*|\u043e\u0441\u0442\u0430\u0442\w*)\b|"

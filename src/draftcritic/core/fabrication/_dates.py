@@ -96,7 +96,7 @@ def day_at(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...], int, 
     if numeric:
         return numeric
     head = _DAY.match(text, start)
-    if head is None or (start > 0 and text[start - 1].isdigit()):
+    if head is None or (start > 0 and text[start - 1].isdigit()) or text[head.end() : head.end() + 1].isdigit():
         return None
     return _spoken_day(text, start, head.end())
 

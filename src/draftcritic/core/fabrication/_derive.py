@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from draftcritic.core.fabrication._arithmetic import (
     products,
     results_of,
     runs,
+    subsets,
     totals,
 )
 from draftcritic.core.fabrication._cues import (
@@ -39,8 +40,9 @@ from draftcritic.core.fabrication._cues import (
 from draftcritic.core.fabrication._dates import as_date
 from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
 from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._prices import Prices
 from draftcritic.core.fabrication._units import DEGREES, UNITS
-from draftcritic.core.fabrication._values import readings
+from draftcritic.core.fabrication._values import decimal_of, readings
 
 SCANNED = 4096
 """Numbers of the context that are compared with a rounded or converted one."""
@@ -85,7 +87,7 @@ class Derivations:
 
     def explains(self, token: Token) -> bool:
         """Whether the token follows from grounded numbers."""
-        values = [value for value in map(_decimal, token.value) if value is not None]
+        values = [value for value in map(decimal_of, token.value) if value is not None]
         if (
             not values
             or len(token.text) > 24
@@ -132,8 +134,10 @@ class Derivations:
             others = [wanted * 9 / 5 + 32, (wanted - 32) * 5 / 9]
         else:
             others = [wanted * factor for factor in UNITS.get(unit, ())]
+        # The sources' numbers have lost their sign.
+        near = 0.02 if token.approximate else 0.006
         return any(
-            abs(number - other) <= max(0.006 * abs(other), 0.51 if unit in DEGREES else 0)
+            abs(number - abs(other)) <= max(near * abs(other), 0.51 if unit in DEGREES else 0)
             for other in others
             for number in self._context
         )
@@ -141,9 +145,11 @@ class Derivations:
     def _share(self, wanted: float, token: Token) -> bool:
         stated = [n for n in self._numbers if n.kind != "percentage" and n.start not in self.open]
         stated.sort(key=lambda number: abs(number.start - token.start))
-        operands = [float(value) for n in stated[:_PARTS] for value in map(_decimal, n.value[:1]) if value is not None]
+        operands = [
+            float(value) for n in stated[:_PARTS] for value in map(decimal_of, n.value[:1]) if value is not None
+        ]
         if len(self._context) <= _PARTS:
-            operands += self._context
+            operands += [*self._context, sum(self._context)]
         half = 0.5 * 10.0 ** -len(token.value[0].partition(".")[2]) + 1e-9
         if any(number.approximate for number in stated[:_PARTS]):
             half = max(half, 0.02 * wanted)
@@ -219,7 +225,8 @@ class Derivations:
         if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
             return True
         return token.kind == "price" and (
-            (REMAINDER.search(cue) is not None and self._remains(value, operands))
+            self._prices.explain(value, token, operands, self.open)
+            or (REMAINDER.search(cue) is not None and self._remains(value, operands))
             or self._completes_total(value, token)
         )
 
@@ -230,7 +237,14 @@ class Derivations:
     def _summed(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
         if value in set(runs(operands)) or value in set(products(operands)):
             return True
+        # With cents, a sum over some of many is hardly met by chance.
+        if value != value.to_integral_value() and value in set(subsets(operands)):
+            return True
         return value in self._sums or any(value / count in self._sums for count in COUNTS)
+
+    @cached_property
+    def _prices(self) -> Prices:
+        return Prices(self._text, self._numbers, self._grounding)
 
     def _remains(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
         """Whether the value is what is left of an amount that a source has."""
@@ -242,13 +256,13 @@ class Derivations:
     def _completes_total(self, value: Decimal, token: Token) -> bool:
         """Whether this part and others make a total that the draft names."""
         near = sorted(self._operand_tokens(token), key=lambda other: abs(other.start - token.start))[:_PARTS]
-        parts = {part for other in near for part in map(_decimal, other.value[:1])}
+        parts = {part for other in near for part in map(decimal_of, other.value[:1])}
         beside = [part for other in near[:2] for part in _first_value(other)]
         if any(value + part in self._last_amounts for part in beside):
             return True
         for other in near:
             if TOTAL.search(self._line_before(other, 24)):
-                total = _decimal(other.value[0]) if other.value else None
+                total = decimal_of(other.value[0]) if other.value else None
                 if total is not None and total - value in parts:
                     return True
         return False
@@ -282,7 +296,7 @@ class Derivations:
 
     def _operands(self, token: Token) -> list[Decimal]:
         near = self._operand_tokens(token)
-        values = [value for n in near for value in map(_decimal, n.value[:1]) if value is not None]
+        values = [value for n in near for value in map(decimal_of, n.value[:1]) if value is not None]
         return [*values, *self._asked]
 
     @cached_property
@@ -290,7 +304,9 @@ class Derivations:
         texts = [self._grounding.user_text]
         texts += [str(value) for value in self._grounding.values if len(str(value)) <= 200]
         written = [number for text in texts for number in re.findall(r"(?<![\w\-:])\d+(?:[.,]\d+)*(?![\w\-:])", text)]
-        return [value for number in written[:16] for value in map(_decimal, readings(number)[:1]) if value is not None]
+        return [
+            value for number in written[:16] for value in map(decimal_of, readings(number)[:1]) if value is not None
+        ]
 
     @cached_property
     def _sums(self) -> frozenset[Decimal]:
@@ -298,7 +314,7 @@ class Derivations:
         sums: set[Decimal] = set()
         runs: dict[str, tuple[int, list[Decimal]]] = {}
         for found in _KEYED.finditer(self._grounding.text):
-            value = _decimal(found[2])
+            value = decimal_of(found[2])
             if value is None:
                 continue
             last, run = runs.get(found[1], (-_RUN_GAP, []))
@@ -325,18 +341,11 @@ class Derivations:
 
 
 def _first_value(token: Token) -> list[Decimal]:
-    return [value for reading in token.value[:1] if (value := _decimal(reading)) is not None]
+    return [value for reading in token.value[:1] if (value := decimal_of(reading)) is not None]
 
 
 def _first(written: str) -> list[Decimal]:
-    return [value for reading in readings(written)[:1] if (value := _decimal(reading)) is not None]
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        return Decimal(text) if len(text) <= 24 else None
-    except InvalidOperation:
-        return None
+    return [value for reading in readings(written)[:1] if (value := decimal_of(reading)) is not None]
 
 
 def _parsed(value: Any) -> Any:

@@ -14,6 +14,7 @@ SHORTEST_ENDING = 4
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _DOTTED_CLOCK = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
 _HOURS = frozenset(
     {
@@ -44,13 +45,15 @@ def _grounds_number(token: Token, grounding: Grounding) -> bool:
     written = token.text.strip(_SIGNS) if token.kind != "number" else token.text
     if grounding.holds_number(written, token.value):
         return True
-    return any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_hour(token, grounding)
+    return any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_part(token, grounding)
 
 
-def _grounds_hour(token: Token, grounding: Grounding) -> bool:
-    """Whether the number is a time of day as some languages write it: `16 h`, `16.30`."""
+def _grounds_part(token: Token, grounding: Grounding) -> bool:
+    """Whether the number is the year of a date, or a time of day as some languages write it: `16 h`, `16.30`."""
     if token.kind != "number":
         return False
+    if _YEAR.fullmatch(token.text):
+        return any(day.year == int(token.text) for day in grounding.days) or grounding.contains(f"/{token.text[2:]}")
     clock = _DOTTED_CLOCK.fullmatch(token.text)
     if clock:
         return grounding.holds_clock(60 * int(clock[1]) + int(clock[2]))

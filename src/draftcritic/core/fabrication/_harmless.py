@@ -53,6 +53,7 @@ _BOOK = re.compile(
     r"Las|A|Alle|Von|Bis|Ab)\b)[A-Z][a-z]+ \Z"
 )
 _GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
+_LENGTH = re.compile(r"(\d{1,3}):([0-5]\d)")
 _GLUED_BEFORE = re.compile(r"\d+[-/:.,x]\d+\Z")
 _LENGTH_AFTER = re.compile(r"\s?\(?(?:long|min(?:utes?)?|hours?|hrs?|remaining|duration)\b", re.IGNORECASE)
 _TO_HOUR = re.compile(r"\s?(?:to|and|or|a|-|\u2013|bis|until|till)\s?\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
@@ -132,7 +133,13 @@ def _stands_glued(token: Token, text: str, grounding: Grounding) -> bool:
     glued = _GLUED.match(text, token.start)
     if glued is None:
         glued = _GLUED_BEFORE.search(text[max(0, token.start - 16) : token.end])
-    return glued is not None and grounding.contains(glued[0].lower())
+    if glued is None:
+        return False
+    if grounding.contains(glued[0].lower()):
+        return True
+    # A duration in minutes and seconds.
+    parts = _LENGTH.fullmatch(glued[0])
+    return parts is not None and str(60 * int(parts[1]) + int(parts[2])) in grounding.numbers
 
 
 def _is_hour_of_range(token: Token, text: str) -> bool:

@@ -63,10 +63,13 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _ZONE = re.compile(
-    r"\s?\(?(?:[PMCE][SD]?T|UTC|GMT|CES?T|BST|IST|JST|KST|AES?T|(?:Eastern|Central|Mountain|Pacific) (?:Standard |"
-    r"Daylight )?Time|local time|your time|hora local|heure locale|Ortszeit)\b"
+    r"\s?\(?(?:[PMCE][SD]?T|UTC|GMT|CES?T|BST|IST|JST|KST|AES?T|(?:Eastern|Central|Mountain|Pacific)(?: (?:Standard |"
+    r"Daylight )?Time)?|in [A-Z][a-z]+|local time|your time|hora local|heure locale|Ortszeit)\b"
 )
 _OFFSET_STAMP = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)|\b(?:UTC|GMT)\b")
+_KEYED_MINUTES = re.compile(
+    r"""["'][a-z_]{0,20}(?:minutes|_mins?|[a-z]Mins?|duration|length)["']\s*:\s*["']?(\d{1,4})(?![\d.])"""
+)
 _DURATION_SIGN = re.compile(r"\d{1,2}\s?[hH]")
 _NEXT_DAY = re.compile(r":\d\d\s?\+1\b|next day|overnight", re.IGNORECASE)
 _ARRIVAL = re.compile(r"arriv|land|lleg|ankunft|check-?out|end", re.IGNORECASE)
@@ -174,6 +177,7 @@ class Relations:
         for found in _DURATION.finditer(self._said):
             count = 0.5 if found[2] else _number(found[1])
             lengths.add(int(count * (1 if found[3].startswith("min") else 60)))
+        lengths.update(map(int, _KEYED_MINUTES.findall(self._grounding.text)))
         return frozenset(length for length in lengths if 0 < length < DAY_MINUTES)
 
 

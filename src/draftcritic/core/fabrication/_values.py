@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, InvalidOperation
 
 LONGEST_NUMBER = 40
 """Characters of a written number that still says a quantity; longer runs of digits are identifiers or noise."""
@@ -142,3 +143,11 @@ def spelled(reading: str) -> list[str]:
         return []
     tens, ones = _WORDS_OF[f"{reading[0]}0"][0], _WORDS_OF[reading[1]][0]
     return [f"{tens}-{ones}", f"{tens} {ones}"]
+
+
+def decimal_of(text: str) -> Decimal | None:
+    """Return a number in normal form as a decimal; None when it is none, or too long to work with."""
+    try:
+        return Decimal(text) if len(text) <= 24 else None
+    except InvalidOperation:
+        return None
