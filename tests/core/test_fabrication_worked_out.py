@@ -64,16 +64,20 @@ HONEST = [
             "sunrise": "2024-12-01T08:48:00",
             "precip_mm": 1.2,
         },
-        "It is -3.4°C (about 26°F) in Oslo with wind of 7 m/s (roughly 25 km/h) and 82% humidity. Sunrise "
-        "is at 8:48 AM, and about 1.2 mm of rain is expected.",
+        (
+            "It is -3.4°C (about 26°F) in Oslo with wind of 7 m/s (roughly 25 km/h) and 82% humidity. Sunrise "
+            "is at 8:48 AM, and about 1.2 mm of rain is expected."
+        ),
     ),
     (
         {
             "accounts": [{"type": "checking", "balance": 2310.55}, {"type": "savings", "balance": 10450.0}],
             "currency": "EUR",
         },
-        "Your checking account holds €2,310.55 and your savings account €10,450.00, so together you have "
-        "€12,760.55 across 2 accounts.",
+        (
+            "Your checking account holds €2,310.55 and your savings account €10,450.00, so together you have "
+            "€12,760.55 across 2 accounts."
+        ),
     ),
     (
         {
@@ -81,8 +85,10 @@ HONEST = [
             "shipping": 5.0,
             "tax": 7.99,
         },
-        "Three desk lamps at $24.99 come to $74.97 and ten bulbs at $2.50 to $25.00. With $5.00 shipping "
-        "and $7.99 tax the total is $112.96.",
+        (
+            "Three desk lamps at $24.99 come to $74.97 and ten bulbs at $2.50 to $25.00. With $5.00 shipping "
+            "and $7.99 tax the total is $112.96."
+        ),
     ),
     (
         {
@@ -91,8 +97,10 @@ HONEST = [
                 {"id": "#W1023987", "status": "delivered", "placed": "2024-04-11", "total": 59.0},
             ]
         },
-        "You have two orders:\n1. **#W7273336**, placed on May 2, 2024, pending, $481.50\n2. "
-        "**#W1023987**, placed on April 11, 2024, delivered, $59.00\nWhich of them do you mean?",
+        (
+            "You have two orders:\n1. **#W7273336**, placed on May 2, 2024, pending, $481.50\n2. "
+            "**#W1023987**, placed on April 11, 2024, delivered, $59.00\nWhich of them do you mean?"
+        ),
     ),
     (
         {"old": {"name": "Keyboard A", "price": 130.25}, "new": {"name": "Keyboard B", "price": 145.75}},
@@ -105,8 +113,10 @@ HONEST = [
                 {"no": "UA 46", "dep": "2024-07-12T18:20", "arr": "2024-07-13T10:25", "price": 588},
             ]
         },
-        "Two flights on Friday, July 12: LH 441 leaves at 9:05 PM and lands at 1:40 PM the next day "
-        "($612); UA 46 leaves at 6:20 PM and lands at 10:25 AM ($588), which is $24 cheaper.",
+        (
+            "Two flights on Friday, July 12: LH 441 leaves at 9:05 PM and lands at 1:40 PM the next day "
+            "($612); UA 46 leaves at 6:20 PM and lands at 10:25 AM ($588), which is $24 cheaper."
+        ),
     ),
     (
         {
@@ -117,14 +127,18 @@ HONEST = [
             "sha": "9f2b1e47c0ffee11",
             "opened": "2024-02-28T10:11:12Z",
         },
-        'Issue #4312 ("Crash on start") was opened on 28 Feb 2024, has 14 comments and the labels bug '
-        "and p1. The commit is 9f2b1e4.",
+        (
+            'Issue #4312 ("Crash on start") was opened on 28 Feb 2024, has 14 comments and the labels bug '
+            "and p1. The commit is 9f2b1e4."
+        ),
     ),
     ("count\n1523\n", "There are 1,523 rows, i.e. roughly 1.5k."),
     (
         {"q1": 120000, "q2": 150000, "q3": 90000},
-        "Sales grew by 25% from Q1 ($120k) to Q2 ($150k) and then fell by 40% to $90k in Q3. The three "
-        "quarters add up to $360,000, an average of $120,000.",
+        (
+            "Sales grew by 25% from Q1 ($120k) to Q2 ($150k) and then fell by 40% to $90k in Q3. The three "
+            "quarters add up to $360,000, an average of $120,000."
+        ),
     ),
     (
         {
@@ -133,8 +147,10 @@ HONEST = [
             "bake_min": 45,
             "oven_c": 220,
         },
-        "For 4 servings you need 500 g flour, 325 ml water, 10 g salt and 7 g yeast. Bake at 220 °C (428 "
-        "°F) for 45 minutes.",
+        (
+            "For 4 servings you need 500 g flour, 325 ml water, 10 g salt and 7 g yeast. Bake at 220 °C (428 "
+            "°F) for 45 minutes."
+        ),
     ),
     (
         {
@@ -146,13 +162,17 @@ HONEST = [
             "phone": "+44 20 7946 0958",
             "email": "desk@seaview.example",
         },
-        "Seaview Inn has a room from 9 to 12 August (3 nights) at £129 a night, £387 in total. Call 020 "
-        "7946 0958 or write to desk@seaview.example.",
+        (
+            "Seaview Inn has a room from 9 to 12 August (3 nights) at £129 a night, £387 in total. Call 020 "
+            "7946 0958 or write to desk@seaview.example."
+        ),
     ),
     (
         {"card": "4111111111117447", "exp": "11/27", "limit": 5000, "used": 1840.2},
-        "Your card ending in 7447 expires in November 2027. You have used $1,840.20 of your $5,000 limit, "
-        "leaving $3,159.80.",
+        (
+            "Your card ending in 7447 expires in November 2027. You have used $1,840.20 of your $5,000 limit, "
+            "leaving $3,159.80."
+        ),
     ),
     (
         {"tracking": "1Z999AA10123456784", "eta": "2024-06-18", "stops": ["Leipzig", "Köln"], "weight_lb": 4.4},
@@ -160,8 +180,10 @@ HONEST = [
     ),
     (
         {"principal": 20000, "rate_percent": 4.5, "months": 60, "monthly": 372.86},
-        "At 4.5% over 60 months (5 years) a loan of $20,000 costs $372.86 a month, or $22,371.60 in all; "
-        "interest is $2,371.60.",
+        (
+            "At 4.5% over 60 months (5 years) a loan of $20,000 costs $372.86 a month, or $22,371.60 in all; "
+            "interest is $2,371.60."
+        ),
     ),
     (
         {"slots": ["2024-09-03 08:30", "2024-09-03 11:00", "2024-09-05 16:45"]},
@@ -189,8 +211,10 @@ HONEST = [
     ),
     (
         {"payment": [{"method": "gift_card_2211", "amount": 120.0}, {"method": "credit_card_9001", "amount": 80.5}]},
-        "The refund of $200.50 is split: $120 back to gift card 2211 and $80.50 to the card ending 9001, "
-        "in 5-7 business days.",
+        (
+            "The refund of $200.50 is split: $120 back to gift card 2211 and $80.50 to the card ending 9001, "
+            "in 5-7 business days."
+        ),
     ),
     (
         {"start": "2024-05-20T15:00:00Z"},
