@@ -7,27 +7,38 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from draftcritic.core._prose import is_quoted
+
 MAX_BROKEN = 200
 """Broken objects in one reply after which it is given up. Each costs an exception; real replies hold one or two."""
 MAX_OBJECTS = 1000
 """Complete objects beside each other after which a reply is given up."""
-_MAX_SPACES = 64
+_MENDING_CHARS = 500_000
+"""Characters that are read again or copied for slips in one reply, after which slips are faults."""
+_MAX_GAP = 200
 _ODD_SPACES = frozenset("\x0b\x0c\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff").union(
     map(chr, range(0x2000, 0x200B))
 )
-_SPACES = "".join(_ODD_SPACES) + " \t\r\n"
+SPACES = "".join(_ODD_SPACES) + " \t\r\n"
+_NEVER_ESCAPED = frozenset("'_*$#&%~`!?.,:;<>@|=+- ")
 
-_TAG_WORD = r"think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|deliberation|cot|chain_of_thought"
+_TAG = r"""(?: [\w:-]{0,24}[_:-] | ant )?
+    (?: think(?:ing)? | thoughts? | reason(?:ing)? | rationale | reflection | analysis | scratchpad | deliberation
+      | monologue | planning | working_out | cot | chain_of_thought )
+    (?: _(?:process|steps?|block|trace|reasoning) )?"""
 _EVENT = re.compile(
     rf"""
       (?P<object> \{{ [\s\u200b\u2060\ufeff]* " )
-    | (?P<open>  < (?:\w{{1,12}}:)? (?:{_TAG_WORD}) (?:\s[^<>]*)? (?<!/) > | \[THINK\] | ◁think▷
-               | <\|begin_of_thought\|> | <\|channel\|>\s*analysis )
-    | (?P<close> </ (?:\w{{1,12}}:)? (?:{_TAG_WORD}) \s* > | \[/THINK\] | ◁/think▷
-               | <\|end_of_thought\|> | <\|channel\|>\s*final )
+    | (?P<close> < (?: \|?/ | \|?end_(?:of_)? ) {_TAG} \s* \|?> | \[/THINK\] | ◁/think▷ | <channel\|> | <unused95>
+               | <\|channel\|>\s*final )
+    | (?P<open>  < \|? {_TAG} (?:\s[^<>]*)? (?<!/) > | <\|{_TAG}\|> | \[THINK\] | ◁think▷ | <unused94>
+               | <\|channel\|?>\s*(?:analysis|thought) | (?-i: \A\s*analysis(?=[A-Z]) ) )
+    | (?P<final> assistantfinal )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -46,11 +57,13 @@ class Scan:
 
     Attributes:
         objects: the complete objects, in order; objects inside of objects are not listed.
+        quoted: those that the prose hands on as somebody else's words ("the draft says"); not in `objects`.
         rest: the text around them, a line feed in place of each object.
         doubtful: an object or a thinking block was cut off, or an object was found inside a broken one.
     """
 
     objects: list[Pairs] = field(default_factory=list)
+    quoted: list[Pairs] = field(default_factory=list)
     rest: list[str] = field(default_factory=list)
     doubtful: bool = False
 
@@ -74,8 +87,9 @@ def decode_whole(text: str) -> Any:
     Raises:
         ValueError: it is not; `TooBrokenError` when it nests too deeply.
     """
-    value, end, text = _decode(text.strip(_SPACES), 0)
-    if end < len(text):
+    source = _Source(text.strip(SPACES))
+    value, end = source.decode(0)
+    if end < len(source.text):
         raise ValueError("not one JSON value")
     return value
 
@@ -84,7 +98,7 @@ def scan(text: str) -> Scan:
     """Find the objects of a reply that is more than one JSON value.
 
     Thinking blocks are left out: tagged ones, one that never ends, and everything before a closing tag that was
-    never opened. Tags inside the strings of an object are only text.
+    never opened. Tags inside the strings of an object, or between quotation marks, are only text.
 
     Raises:
         TooBrokenError: see there.
@@ -94,7 +108,7 @@ def scan(text: str) -> Scan:
 
 class _Scanner:
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._source = _Source(text)
         self._found = Scan()
         self._done = 0
         self._next = 0
@@ -103,28 +117,35 @@ class _Scanner:
 
     def run(self) -> Scan:
         thinking = False
-        while event := _EVENT.search(self._text, self._next):
-            self._next = event.end()
-            if event.lastgroup == "open":
+        while event := _EVENT.search(self._source.text, self._next):
+            kind, self._next = event.lastgroup, event.end()
+            if kind == "object":
+                if not thinking:
+                    self._object(event.start())
+            elif self._is_mention(event.start(), event.end()) or (kind == "final" and not thinking):
+                continue
+            elif kind == "open":
                 if not thinking:
                     self._leave(event.start())
                 thinking = True
-            elif event.lastgroup == "close":
+            else:
                 if not thinking:
                     self._found, self._depth = Scan(), 0
                 thinking = False
                 self._done = event.end()
-            elif not thinking:
-                self._object(event.start())
         if thinking:
             self._found.doubtful = True
         else:
-            self._leave(len(self._text))
+            self._leave(len(self._source.text))
         return self._found
+
+    def _is_mention(self, start: int, end: int) -> bool:
+        text = self._source.text
+        return start > 0 and text[start - 1] in _QUOTES and text[end : end + 1] in _QUOTES
 
     def _leave(self, until: int) -> None:
         """Put the text up to `until` aside as no object, and follow its braces while a broken object is open."""
-        passed = self._text[self._done : until]
+        passed = self._source.text[self._done : until]
         if passed:
             self._found.rest.append(passed)
         if self._depth:
@@ -133,20 +154,15 @@ class _Scanner:
 
     def _object(self, start: int) -> None:
         self._leave(start)
-        value, end, self._text = _decode(self._text, start)
+        value, end = self._source.decode(start)
         if end >= 0:
-            if len(self._found.objects) >= MAX_OBJECTS:
-                raise TooBrokenError("too many objects")
-            self._found.objects.append(value)
-            self._found.rest.append("\n")
-            self._found.doubtful |= self._depth > 0
-            self._done = self._next = end
+            self._take(value, start, end)
             return
         self._broken += 1
         if self._broken > MAX_BROKEN:
             raise TooBrokenError("too many broken objects")
         broke_at = -end
-        if broke_at >= len(self._text):
+        if broke_at >= len(self._source.text):
             self._found.doubtful = True
         # What the broken object had taken in is its own, never an object beside it.
         self._depth += 1
@@ -155,27 +171,67 @@ class _Scanner:
         self._leave(broke_at)
         self._next = broke_at
 
+    def _take(self, value: Pairs, start: int, end: int) -> None:
+        if len(self._found.objects) + len(self._found.quoted) >= MAX_OBJECTS:
+            raise TooBrokenError("too many objects")
+        quoted = is_quoted(self._source.text, start, end)
+        (self._found.quoted if quoted else self._found.objects).append(value)
+        self._found.rest.append("\n")
+        self._found.doubtful |= self._depth > 0
+        self._done = self._next = end
 
-def _decode(text: str, start: int) -> tuple[Any, int, str]:
-    """Decode the value at `start`.
 
-    Returns:
-        The value, the index behind it, and the text; or, for a broken value, None, the negative index where it
-        broke (the text's length when the text ends first), and the text. White space that JSON does not know is
-        made a plain space in that text, between tokens only, so that all indices stay.
+class _Source:
+    """A text and the decoding of values in it, past slips that leave no doubt about what was meant.
+
+    A slip leaves all strings where they are: white space that JSON does not know, a comma behind the last item, a
+    backslash before a character that needs none. It is mended in the text, behind the value's start.
     """
-    for _ in range(_MAX_SPACES):
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._left = _MENDING_CHARS
+
+    def decode(self, start: int) -> tuple[Any, int]:
+        """Decode the value at `start`.
+
+        Returns:
+            The value and the index behind it; for a broken value, None and the negative index where it broke (the
+            text's length when the text ends first).
+        """
+        while isinstance(found := self._raw(start), json.JSONDecodeError):
+            broke_at = found.pos
+            self._left -= broke_at - start + len(self.text) // 16
+            mended = _mended(self.text, found) if self._left > 0 else None
+            if mended is None:
+                if found.msg.startswith("Unterminated string") or not self.text[broke_at:].strip():
+                    broke_at = len(self.text)
+                return None, -max(broke_at, start + 1)
+            self.text = mended
+        return found
+
+    def _raw(self, start: int) -> tuple[Any, int] | json.JSONDecodeError:
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            return _DECODER.raw_decode(self.text, start)
         except RecursionError:
             raise TooBrokenError("nested too deeply") from None
         except json.JSONDecodeError as error:
-            broke_at = error.pos
-            if broke_at < len(text) and text[broke_at] in _ODD_SPACES:
-                text = f"{text[:broke_at]} {text[broke_at + 1 :]}"
-                continue
-            if error.msg.startswith("Unterminated string") or not text[broke_at:].strip():
-                broke_at = len(text)
-            return None, -max(broke_at, start + 1), text
-        return value, end, text
-    return None, -(start + 1), text
+            return error
+
+
+def _mended(text: str, error: json.JSONDecodeError) -> str | None:
+    """Return the text without the slip that the decoder met, or None when it met a fault."""
+    at, fault = error.pos, error.msg
+    if text[at : at + 1] in _ODD_SPACES:
+        return f"{text[:at]} {text[at + 1 :]}"
+    if fault.startswith("Invalid \\uXXXX"):
+        return f"{text[: at - 1]}\\{text[at - 1 :]}"
+    if fault.startswith("Invalid \\escape"):
+        kept = text[at + 1 :] if text[at + 1 : at + 2] in _NEVER_ESCAPED else f"\\{text[at:]}"
+        return text[:at] + kept
+    if fault.startswith("Illegal trailing comma"):  # as Python 3.13 reports it
+        return f"{text[:at]} {text[at + 1 :]}"
+    comma = text.rfind(",", max(0, at - _MAX_GAP), at)
+    if text[at : at + 1] in {"}", "]"} and comma >= 0 and not text[comma + 1 : at].strip():
+        return f"{text[:comma]} {text[comma + 1 :]}"
+    return None

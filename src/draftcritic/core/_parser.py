@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core._json_scan import Pairs, Scan, TooBrokenError, decode_whole, scan
+from draftcritic.core._json_scan import SPACES, Pairs, Scan, TooBrokenError, decode_whole, scan
+from draftcritic.core._prose import objects
 from draftcritic.core._well_formed import well_formed
 from draftcritic.core._words import Failure, Verdict
 
@@ -17,6 +19,7 @@ MAX_REPLY_CHARS = 200_000
 
 _TEXT_FIELD = {Verdict.REVISE: "revised_draft", Verdict.REFUSE: "refusal_message"}
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_MAX_WORD = 24
 _TEXT_PARTS = frozenset({"text", "output_text"})
 _QUOTE = r"""\\{0,4}["'\u201c\u201d\u2018\u2019]"""
 _LOOSE_FIELD = re.compile(
@@ -82,12 +85,14 @@ def parse_reflection_output(raw: Any) -> ParsedReflection:
 
     One clear JSON object with a `verdict` gives it: the whole reply, the only item of a list, or an object inside
     prose or a code fence, outside of thinking blocks. Objects without the field are passed over, and what is nested
-    in an object is its data. Several objects that agree are one; the last that holds a text gives it. Case and white
-    space around keys and the verdict do not matter; raw line feeds in strings are accepted. Anything else is
-    `approve` with `failure` set: nothing is repaired and no verdict is taken from prose.
+    in an object is its data. Several objects that agree are one; the last that holds a text gives it. Case, width and
+    white space around keys and the verdict do not matter. Slips that leave every string where it is are accepted: raw
+    line feeds, needless backslashes, a comma behind the last item. Anything else is `approve` with `failure` set:
+    nothing that could be read in two ways is repaired, and no verdict is taken from prose.
 
-    The reply is ambiguous when objects differ, when a field that counts is given twice with different values, or when
-    the text beside the object holds another verdict field (a quoted, broken or cut-off object).
+    The reply is ambiguous when objects differ, when a field that counts is given twice with different values, when
+    the text beside the object holds another verdict field (a broken or cut-off object), when the only object is handed
+    on as a quotation ("the draft says"), or when the prose objects to an approval ("I refuse.").
 
     Args:
         raw: the content of the model's message: a text or a list of content blocks, of which only text counts.
@@ -138,37 +143,40 @@ def _read(text: str) -> ParsedReflection:
 
 def _read_parts(found: Scan) -> ParsedReflection:
     answers = [answer for item in found.objects if (answer := _read_object(item))]
+    quoted = [answer for item in found.quoted if (answer := _read_object(item)) and not answer.failure]
     clear = [answer for answer in answers if answer.failure is None]
     ambiguous = any(answer.failure is Failure.AMBIGUOUS for answer in answers)
-    if not clear and not ambiguous:
+    if not clear and not ambiguous and not quoted:
         return _flagged(Failure.UNPARSABLE)
-    if ambiguous or len(clear) < len(answers) or found.doubtful or not _agree(clear, found):
+    if not clear or ambiguous or len(clear) < len(answers) or found.doubtful or not _agree(clear, quoted, found.rest):
         return _flagged(Failure.AMBIGUOUS)
     return next((answer for answer in reversed(clear) if answer.text is not None), clear[-1])
 
 
-def _agree(answers: list[ParsedReflection], found: Scan) -> bool:
+def _agree(answers: list[ParsedReflection], quoted: list[ParsedReflection], rest: list[str]) -> bool:
     """Whether the objects, and every verdict field in the text beside them, hold one verdict.
 
-    A field that lists the choices (`"approve" | "revise"`) is the form of the answer, copied from the prompt.
+    A field that lists the choices (`"approve" | "revise"`) is the form of the answer, copied from the prompt. An
+    approval also needs prose that does not object.
     """
-    beside = _LOOSE_FIELD.finditer("".join(found.rest))
-    words = {field["word"].lower() for field in beside if not field["choice"]}
-    return len(words.union(answer.verdict.value for answer in answers)) == 1
+    prose = "".join(rest)
+    words = {field["word"].lower() for field in _LOOSE_FIELD.finditer(prose) if not field["choice"]}
+    words.update(answer.verdict.value for answer in (*answers, *quoted))
+    return len(words) == 1 and not (Verdict.APPROVE.value in words and objects(prose))
 
 
 def _read_object(item: Pairs) -> ParsedReflection | None:
     """Read one object; None when it has no verdict field, or one that lists the choices."""
     fields: dict[str, list[Any]] = {}
     for key, value in item:
-        fields.setdefault(key.strip().lower(), []).append(value)
+        fields.setdefault(_plain(key), []).append(value)
     if "verdict" not in fields:
         return None
-    words = {value.strip().lower() if isinstance(value, str) else "" for value in fields["verdict"]}
+    words = {_plain(value) if isinstance(value, str) else "" for value in fields["verdict"]}
     word = words.pop()
     if words:
         return _flagged(Failure.AMBIGUOUS)
-    if "|" in word:
+    if _VERDICTS.keys() <= set(re.findall(r"\w+", word)):
         return None
     if word not in _VERDICTS:
         return _flagged(Failure.UNPARSABLE)
@@ -178,6 +186,12 @@ def _read_object(item: Pairs) -> ParsedReflection | None:
     if _differ(texts) or _differ(matched):
         return _flagged(Failure.AMBIGUOUS)
     return ParsedReflection(verdict, _usable(texts), _statements(matched))
+
+
+def _plain(word: str) -> str:
+    """Return a key or a verdict without white space around it, case and width."""
+    word = word.strip(SPACES).strip()
+    return (unicodedata.normalize("NFKC", word) if len(word) <= _MAX_WORD else word).lower()
 
 
 def _differ(values: list[Any]) -> bool:
