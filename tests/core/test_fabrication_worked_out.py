@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - drafts in other scripts are the point here
 """What agents of many trades work out of a record: the honest draft is not flagged, its made-up twin is."""
 
 from __future__ import annotations
@@ -48,6 +49,93 @@ TWINS = [
     ({"v": "3.11.4"}, "You run Python 3.11.4.", "Order 3-11-9931 is open."),
     ({"temp_f": 98.6}, "That is 37 °C.", "That is 39.5 °C."),
     ({"a": "1/2 cup"}, "Use half a cup.", "Use 27 cups."),
+    (
+        {"items": [{"n": "Stuhl", "qty": 2, "price": 49.9}, {"n": "Tisch", "qty": 1, "price": 199}], "versand": 6.9},
+        (
+            "Zwei Stühle zu je 49,90 € ergeben 99,80 €, dazu ein Tisch für 199,00 € und 6,90 € Versand: "
+            "insgesamt 305,70 €."
+        ),
+        "Zwei Stühle zu je 49,90 € ergeben 109,80 €.",
+    ),
+    (
+        {"abfahrt": "2024-05-03T07:15", "ankunft": "2024-05-03T11:42", "preis": 79.9},
+        (
+            "Ihr Zug fährt am Freitag, dem 3. Mai 2024, um 7.15 Uhr ab und kommt um 11:42 Uhr an (4 Std. 27 "
+            "Min.). Der Preis beträgt 79,90 €."
+        ),
+        "Ihr Zug fährt um 8.25 Uhr ab.",
+    ),
+    (
+        {"saldo": 1234.56, "limit": 5000},
+        "Ihr Saldo beträgt 1.234,56 €, es bleiben also 3.765,44 € von 5.000 €.",
+        "Ihr Saldo beträgt 1.324,56 €.",
+    ),
+    ({"gueltig_bis": "2026-03"}, "Die Karte ist bis März 2026 gültig.", "Die Karte ist bis März 2029 gültig."),
+    (
+        {"precio": 120, "noches": 4},
+        "Son 120 € por noche; cuatro noches cuestan 480 € en total.",
+        "Son 130 € por noche.",
+    ),
+    (
+        {"fecha": "2024-11-21", "hora": "18:30", "personas": 6},
+        ("La mesa está reservada para seis personas el jueves 21 de noviembre de 2024 a las 18:30 (6:30 de la tarde)."),
+        "La mesa está reservada para el jueves 28 de noviembre.",
+    ),
+    ({"temp": 31, "max": 34}, "Ahora hay 31 °C y la máxima será de 34 °C (93 °F).", "Ahora hay 27 °C."),
+    (
+        {"prix": 89.5, "remise": 0.1},
+        "Avec 10 % de remise, 89,50 € deviennent 80,55 €, soit 8,95 € d'économie.",
+        "Avec 10 % de remise, cela fait 71,55 €.",
+    ),
+    (
+        {"depart": "2024-12-24T14:05", "arrivee": "2024-12-24T16:20"},
+        "Le train part le mardi 24 décembre 2024 à 14h05 et arrive à 16h20, soit 2 h 15 de trajet.",
+        "Le train part à 15h05.",
+    ),
+    ({"population": 2102650}, "Environ 2,1 millions d'habitants.", "Environ 3,4 millions d'habitants."),
+    ({"prezzo": 45, "qta": 3}, "Tre biglietti a 45 € costano 135 €.", "Tre biglietti costano 165 €."),
+    (
+        {"data": "2024-09-14", "ora": "20:45"},
+        "Il concerto è sabato 14 settembre alle 20:45.",
+        "Il concerto è sabato 21 settembre.",
+    ),
+    (
+        {"valor": 250, "parcelas": 5},
+        "O total de R$ 250,00 pode ser pago em 5 parcelas de R$ 50,00.",
+        "O total é de R$ 350,00.",
+    ),
+    (
+        {"prijs": 12.5, "aantal": 4},
+        "Vier kaartjes van € 12,50 kosten samen € 50,00.",
+        "Vier kaartjes kosten samen € 64,00.",
+    ),
+    ({"cena": 349.99, "rata": 29.17}, "Cena wynosi 349,99 zł, czyli 12 rat po 29,17 zł.", "Cena wynosi 394,99 zł."),
+    (
+        {"цена": 1500, "скидка": 15},
+        "Со скидкой 15 % цена 1500 ₽ станет 1275 ₽, вы экономите 225 ₽.",
+        "Со скидкой цена станет 1175 ₽.",
+    ),
+    (
+        {"価格": 12800, "数量": 2, "送料": 600},
+        "1個12,800円の商品が2個で25,600円、送料600円を加えて合計26,200円です。",
+        "合計28,200円です。",
+    ),
+    (
+        {"出発": "2024-05-03T21:05"},
+        "ご出発は5月3日（金）の21時05分（午後9時5分）です。",
+        "ご出発は5月8日の21時05分です。",
+    ),
+    ({"price": 3999, "discount": 500}, "原价3999元，优惠500元后为3499元。", "原价4999元。"),
+    ({"start": "2024-10-01", "end": "2024-10-07"}, "假期从10月1日到10月7日，共7天。", "假期从10月1日到10月9日。"),
+    ({"가격": 35000, "수량": 2}, "1인당 35,000원, 두 분이면 총 70,000원입니다.", "총 90,000원입니다."),
+    ({"السعر": 150, "العدد": 3}, "ثلاث تذاكر بسعر 150 ريال للتذكرة، المجموع 450 ريال.", "المجموع 650 ريال."),
+    ({"किराया": 850, "यात्री": 2}, "दो यात्रियों का कुल किराया ₹1,700 है (₹850 प्रति व्यक्ति)।", "कुल किराया ₹1,950 है।"),
+    ({"fiyat": 1249.9, "kdv": 0.2}, "Fiyat 1.249,90 TL, %20 KDV dahil.", "Fiyat 1.429,90 TL."),
+    (
+        {"pris": 499, "antal": 2},
+        "Två biljetter à 499 kr kostar totalt 998 kr.",
+        "Två biljetter kostar totalt 1 198 kr.",
+    ),
     (
         {"tickets": [15, 15, 20]},
         "Two tickets at $15 and one at $20 make $50.",
@@ -187,7 +275,7 @@ HONEST = [
     ),
     (
         {"slots": ["2024-09-03 08:30", "2024-09-03 11:00", "2024-09-05 16:45"]},
-        "There are three free slots: Tuesday, 3 September at 8.30 and 11.00, and Thursday, 5 September at 16.45.",
+        ("There are three free slots: Tuesday, 3 September at 8.30 and 11.00, and Thursday, 5 September at 16.45."),
     ),
     (
         {"distance_m": 10550, "duration_s": 3165, "avg_hr": 152},
@@ -195,7 +283,7 @@ HONEST = [
     ),
     (
         {"symbol": "ACME", "price": 187.32, "prev_close": 184.1, "volume": 12345678},
-        "ACME trades at $187.32, up $3.22 (1.75%) from yesterday's close of $184.10, on a volume of 12.3 million.",
+        ("ACME trades at $187.32, up $3.22 (1.75%) from yesterday's close of $184.10, on a volume of 12.3 million."),
     ),
     (
         {"title": "Dune", "runtime_min": 155, "rating": 8.1, "show": ["19:00", "21:45"], "seat_price": 12.5},
@@ -203,11 +291,11 @@ HONEST = [
     ),
     (
         {"errors": 37, "total": 1480, "p99_ms": 812.4, "since": "2024-10-10T00:00:00Z"},
-        "Since October 10 there were 37 errors among 1,480 requests (2.5%), and p99 latency is 812 ms (0.81 s).",
+        ("Since October 10 there were 37 errors among 1,480 requests (2.5%), and p99 latency is 812 ms (0.81 s)."),
     ),
     (
         {"plans": [{"name": "Basic", "monthly": 9.99}, {"name": "Pro", "monthly": 19.99}]},
-        "Basic is $9.99 a month ($119.88 a year) and Pro $19.99, so Pro costs twice as much, $10 more a month.",
+        ("Basic is $9.99 a month ($119.88 a year) and Pro $19.99, so Pro costs twice as much, $10 more a month."),
     ),
     (
         {"payment": [{"method": "gift_card_2211", "amount": 120.0}, {"method": "credit_card_9001", "amount": 80.5}]},

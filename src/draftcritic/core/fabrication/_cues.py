@@ -6,7 +6,7 @@ import re
 
 _SUM_WORDS = (
     r"\b(?:total|totals|totall?ing|sum|altogether|combined|overall|in all|out of|makes?|comes? to|adds? up|subtotal|"
-    r"totale|totaal|"
+    r"totale|totaal|totalt|sammanlagt|\u0142\u0105cznie|toplamda|\u0432\u0441\u044c\u043e\u0433\u043e|"
     r"suma|somme|gesamt\w*|insgesamt|summe|zusammen|samen|en tout|en todo|razem|toplam|wynosi|"
     r"\u0438\u0442\u043e\u0433\u043e|"
     r"\u0432\u0441\u0435\u0433\u043e|\u0440\u0430\u0437\u043e\u043c|\u0441\u0443\u043c\u043c\u0430)\b|"
@@ -26,11 +26,14 @@ TOTAL = re.compile(r"total|gesamt|summe|suma|somme|\u5408\u8ba1|\u5408\u8a08|\u0
 DIFFERENCE = re.compile(
     r"\b(?:difference|differ|remain\w*|left|leave\w*|leaving|rest|balance|refund\w*|sav(?:e|ed|es|ing|ings)|less|more|"
     r"additional\w*|extra|minus|reduced|discount\w*|increase\w*|decrease\w*|change|still|cheaper|short|deduct\w*|"
+    r"bleib\w*|rimang\w*|resta\w*|sobra\w*|blijf\w*|kvar|\u00e5terst\u00e5r|zosta\w*|pozosta\w*|kal\u0131r|"
+    r"spar\w*|rabatt|\u00e9conom\w*|remise|risparm\w*|sconto|desconto|descuento|econom\w*|bespaar\w*|korting|"
+    r"oszcz\u0119d\w*|zni\u017ck\w*|indirim\w*|\u044d\u043a\u043e\u043d\u043e\u043c\w*|\u0441\u043a\u0438\u0434\u043a\w*|\u0437\u043d\u0438\u0436\u043a\w*|"
     r"interest|profit|gain\w*|loss|margin|net|up|down|rise|rose|dropp?\w*|fell|grew|grown|gap|shortfall|surplus|deficit|"
     r"diferencia|diferen\u00e7a|diff\u00e9rence|restant\w*|reste|resto|quedan?|ahorr\w+|differenz|\u00fcbrig|"
     r"verbleib\w*|rimanent\w*|verschil|kalan|\u0440\u0430\u0437\u043d\u0438\u0446\w*|"
     r"\u043e\u0441\u0442\u0430\u043b\w*|\u043e\u0441\u0442\u0430\u0442\w*)\b|"
-    "[\u5dee\u5269\u4f59\u6b8b]|\ucc28\uc561|\ub0a8|\u0641\u0631\u0642|\u0645\u062a\u0628\u0642|\u0936\u0947\u0937",
+    "[\u5dee\u5269\u4f59\u6b8b\u51cf\u60e0]|\u5272\u5f15|\u5024\u5f15|\ud560\uc778|\ucc28\uc561|\ub0a8|\u0641\u0631\u0642|\u0645\u062a\u0628\u0642|\u0936\u0947\u0937",
     re.IGNORECASE,
 )
 """A number is what is between two others."""

@@ -224,6 +224,8 @@ class Derivations:
             return True
         if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
             return True
+        if token.kind == "number" and self._prices.tells_count(value, token, self.open):
+            return True
         return token.kind == "price" and (
             self._prices.explain(value, token, operands, self.open)
             or (REMAINDER.search(cue) is not None and self._remains(value, operands))

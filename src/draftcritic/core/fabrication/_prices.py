@@ -13,6 +13,8 @@ from draftcritic.core.fabrication._values import NUMBER_WORDS, decimal_of
 
 _GAP = 120
 """Characters of the line before a price, and around it, in which counts and percentages stand."""
+_MOST_PARTS = 100
+"""Instalments or tickets of one price."""
 _COUNT = re.compile(r"(?<![\w.,$\u20ac\u00a3])(\d{1,2}|[^\W\d_]{3,9})(?=\s[^\W\d_])")
 _RATE = re.compile(r"""["'][A-Za-z_]{0,20}(?:rate|fx|factor|kurs)[A-Za-z_]{0,20}["']\s*:\s*["']?(\d{1,4}\.\d{1,8})""")
 
@@ -31,6 +33,14 @@ class Prices:
             self._is_multiple(value, token)
             or self._is_share(value, token, operands, ungrounded)
             or self._adds_up_counts(value, token, ungrounded)
+        )
+
+    def tells_count(self, value: Decimal, token: Token, ungrounded: Collection[int]) -> bool:
+        """Whether two prices beside it tell the number: `349.99 in 12 instalments of 29.17`."""
+        beside = [n for n in self._numbers if n.kind == "price" and abs(n.start - token.start) <= _GAP]
+        prices = [price for n in beside if n.start not in ungrounded for price in _values(n)]
+        return 1 < value <= _MOST_PARTS and any(
+            part and abs(whole - value * part) <= value / 100 for whole in prices for part in prices
         )
 
     def _line_before(self, token: Token) -> str:

@@ -153,12 +153,15 @@ class Relations:
             for known in self._known
         )
 
+    def _lasts(self, minutes: int) -> bool:
+        """Whether a source holds a duration of that many minutes, or two times so far apart."""
+        if not {str(minutes), str(60 * minutes), f"{minutes / 60:g}"}.isdisjoint(self._grounding.numbers):
+            return True
+        clocks = self._grounding.clocks
+        return len(clocks) <= MOST_DAYS and any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+
     def _explains_clock(self, clock: Clock, token: Token) -> bool:
-        if _DURATION_SIGN.match(token.text) and not {
-            str(clock.minutes),
-            str(60 * clock.minutes),
-            f"{clock.minutes / 60:g}",
-        }.isdisjoint(self._grounding.numbers):
+        if _DURATION_SIGN.match(token.text) and self._lasts(clock.minutes):
             return True
         minutes = {clock.minutes % DAY_MINUTES}
         if clock.either:
