@@ -84,7 +84,7 @@ def test_a_token_is_found_once_and_an_id_is_not_found_twice():
 
 def test_without_data_only_what_identifies_a_record_is_found():
     assert [(f.identifier, f.confidence) for f in detect_fabrication("Your order number is ABC12345.")] == [
-        ("ABC12345", 0.7)
+        ("ABC12345", 0.75)
     ]
     assert detect_fabrication("It has 330 steps and was built on May 7, 1889.") == []
 

@@ -21,7 +21,7 @@ CONFIDENCE: dict[str, float] = {
 }
 """Kind of a token -> confidence of a finding about it."""
 
-WEAK = 0.7
+WEAK = 0.75
 """Confidence when the turn has no data to tell from, or the token may be a result that the search did not find."""
 CONFIGURED = 0.95
 """Confidence when the application says what its identifiers look like."""
