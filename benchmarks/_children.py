@@ -1,4 +1,4 @@
-"""Starts the child processes of `overhead.py` and talks to them."""
+"""Starts the child processes of `overhead.py` and `stages.py`, and talks to them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class ChildError(Exception):
 class Process:
     """One child process, which waits for commands once it has been `started`."""
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, *, staged: bool = False) -> None:
         self.variant = variant
         self.installed: dict[str, float] = {}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - lives as long as the child
         self._process = subprocess.Popen(
-            [sys.executable, str(_MEASURE), variant.name],
+            [sys.executable, str(_MEASURE), variant.name, *(["--stages"] if staged else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -1,4 +1,4 @@
-"""The child process of `overhead.py`: one variant, measured a batch at a time when the parent says so.
+"""The child process of `overhead.py` and `stages.py`: one variant, measured a batch at a time when the parent says so.
 
 Commands come as JSON lines on the standard input, answers leave as JSON lines on the standard output.
 """
@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from _chat import InstantChat, messages
 from _providers import Providers
+from _stopwatch import Stopwatch
 from _text import quantile
 from _variants import VARIANTS, Variant, install
 
@@ -31,9 +32,10 @@ _WEIGHED = 100
 
 
 class Child:
-    """Measures one variant."""
+    """Measures one variant; with a stopwatch, the stages of its reviews, too."""
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, stopwatch: Stopwatch | None = None) -> None:
+        self._stopwatch = stopwatch
         self._providers = Providers()
         self._model = InstantChat()
         began, cpu_began = time.perf_counter(), time.process_time()
@@ -68,7 +70,9 @@ class Child:
         cpu = time.process_time_ns() - cpu
         self._batches += 1
         self._drafts += calls
+        watched = {} if self._stopwatch is None else {"stages": self._stopwatch.taken(calls)}
         return {
+            **watched,
             "median_us": quantile(times, 0.5) / 1000,
             "p99_us": quantile(times, 0.99) / 1000,
             "caller_cpu_us": thread_cpu / calls / 1000,
@@ -134,6 +138,20 @@ class Child:
         # A batch also has one span of the application's, which weighs little beside the others.
         return {"per_span": (self._held()[0] - before) / spans} if spans > 1 else {}
 
+    def recorded(self) -> dict[str, Any]:
+        """Return what one call writes down: the attributes of its spans, and how many points and log records."""
+        before = self._providers.points(), self._providers.logs.records
+        kept = self._providers.spans.kept = []
+        self.measure("invoke", "short", 1)
+        self._providers.spans.kept = None
+        return {
+            "attributes": {
+                key: type(value).__name__ for span in kept for key, value in (span.attributes or {}).items()
+            },
+            "points": self._providers.points() - before[0],
+            "logs": self._providers.logs.records - before[1],
+        }
+
     def _untimed(self, calls: int) -> None:
         for start in range(0, calls, _BATCH):
             self.measure("invoke", "short", min(_BATCH, calls - start))
@@ -168,6 +186,7 @@ class Child:
         actions: dict[str, Callable[..., dict[str, Any]]] = {
             "measure": self.measure,
             "heap": self.heap,
+            "recorded": self.recorded,
             "counts": self.counts,
         }
         return actions[what](**command)
@@ -184,7 +203,7 @@ def _own_stdout() -> TextIO:
     return pipe
 
 
-def main(name: str) -> None:
+def main(name: str, *, staged: bool = False) -> None:
     pipe = _own_stdout()
     # A span that loses attributes logs a line; writing it is no part of a call.
     logging.getLogger("opentelemetry").setLevel(logging.ERROR)
@@ -194,7 +213,10 @@ def main(name: str) -> None:
         print(json.dumps(answer), file=pipe, flush=True)
 
     try:
-        child = Child(variant)
+        stopwatch = Stopwatch() if staged else None
+        if stopwatch is not None:
+            stopwatch.set()
+        child = Child(variant, stopwatch)
     except ImportError as error:
         say({"unavailable": str(error)})
         return
@@ -207,4 +229,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], staged="--stages" in sys.argv)

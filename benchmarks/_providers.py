@@ -9,7 +9,7 @@ from typing import Any
 
 from opentelemetry import metrics, trace
 from opentelemetry._logs import set_logger_provider
-from opentelemetry.sdk import _logs as logs
+from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs import export as logs_export
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
@@ -63,9 +63,14 @@ class LastMetricExporter(MetricExporter):
         """Do nothing: there is nothing to close."""
 
 
-class _DroppingLogExporter(_LogExporter):  # type: ignore[misc] # its name depends on the SDK
+class CountingLogExporter(_LogExporter):  # type: ignore[misc] # its name depends on the SDK
+    """Drops every log record."""
+
+    def __init__(self) -> None:
+        self.records = 0
+
     def export(self, batch: Any) -> Any:
-        del batch
+        self.records += len(batch)
         return _LogExportResult.SUCCESS
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
@@ -82,13 +87,14 @@ class Providers:
 
     spans: CountingSpanExporter = field(default_factory=CountingSpanExporter)
     metrics: LastMetricExporter = field(default_factory=LastMetricExporter)
+    logs: CountingLogExporter = field(default_factory=CountingLogExporter)
 
     def __post_init__(self) -> None:
         self.tracer_provider = TracerProvider(shutdown_on_exit=False)
         self.tracer_provider.add_span_processor(BatchSpanProcessor(self.spans))
         self.meter_provider = MeterProvider([PeriodicExportingMetricReader(self.metrics)], shutdown_on_exit=False)
-        self.logger_provider = logs.LoggerProvider(shutdown_on_exit=False)
-        self.logger_provider.add_log_record_processor(logs_export.BatchLogRecordProcessor(_DroppingLogExporter()))
+        self.logger_provider = LoggerProvider(shutdown_on_exit=False)
+        self.logger_provider.add_log_record_processor(logs_export.BatchLogRecordProcessor(self.logs))
         trace.set_tracer_provider(self.tracer_provider)
         metrics.set_meter_provider(self.meter_provider)
         set_logger_provider(self.logger_provider)
@@ -98,6 +104,11 @@ class Providers:
         self.tracer_provider.force_flush()
         self.logger_provider.force_flush()
 
+    def points(self) -> int:
+        """Return how many points the counters and histograms have been given; a counter counts by one here."""
+        self.meter_provider.force_flush()
+        return sum(int(getattr(point, "count", getattr(point, "value", 0))) for point in self._points())
+
     def counted(self, metric_name: str, label: str) -> dict[str, int]:
         """Return the sums of a counter by one label, without those that are 0."""
         self.meter_provider.force_flush()
@@ -106,7 +117,7 @@ class Providers:
             sums[str((point.attributes or {}).get(label, ""))] += int(point.value)
         return {word: count for word, count in sums.items() if count}
 
-    def _points(self, metric_name: str) -> list[Any]:
+    def _points(self, metric_name: str | None = None) -> list[Any]:
         if self.metrics.data is None:
             return []
         return [
@@ -114,6 +125,6 @@ class Providers:
             for resource in self.metrics.data.resource_metrics
             for scope in resource.scope_metrics
             for metric in scope.metrics
-            if metric.name == metric_name
+            if metric_name in {None, metric.name}
             for point in metric.data.data_points
         ]

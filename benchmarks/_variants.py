@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from opentelemetry import metrics, trace
+from opentelemetry._logs import SeverityNumber, get_logger
 
 BARE = "bare"
 REFERENCE = "official GenAI"
@@ -41,6 +43,7 @@ VARIANTS = (
     Variant("bare patch", ("patch",), 0),
     Variant("patch + span", ("span",), 1),
     Variant("patch + span + 3 points", ("floor",), 1),
+    Variant("patch + all that ours writes", ("floor-ours",), 1),
     Variant("ours, observe", ("ours-background",), 1),
     Variant("ours, observe inline", ("ours-inline",), 1),
     Variant("ours, gate", ("ours-gate",), 1),
@@ -116,6 +119,68 @@ def _span_and_points() -> None:
     _patch(around)
 
 
+_WRITTEN: dict[str, Any] = {
+    "draftcritic.node_name": "critic",
+    "draftcritic.run_id": "019acb3e-5d5c-7d60-b2ba-9e8b4b1f3c55",
+    "draftcritic.policy.version": "0123456789ab",
+    "draftcritic.draft.length": 15,
+    "draftcritic.draft.streamed": False,
+    "draftcritic.draft.exposed": False,
+    "draftcritic.draft.model": "gpt-4o-mini-2024-07-18",
+    "draftcritic.draft.sku": "gpt-4o-mini",
+    "draftcritic.fabrication.kinds": [],
+    "draftcritic.fabrication.count": 0,
+    "draftcritic.confidence.threshold": 0.5,
+    "draftcritic.gate.signals": ["confident", "trivial_ack"],
+    "draftcritic.confidence": 0.5,
+    "draftcritic.mode": "observe",
+    "draftcritic.gate.decision": "skipped",
+    "draftcritic.gate.reason": "trivial_ack",
+    "draftcritic.action": "recorded",
+    "draftcritic.verdict.source": "gate",
+    "draftcritic.verdict": "approve",
+}
+"""The attributes of a skipped review's span."""
+
+
+def _all_that_ours_writes() -> None:
+    """The same span, points and log record as a skipped review gives, with nothing behind them."""
+    tracer, meter, logger = trace.get_tracer("floor"), metrics.get_meter("floor"), get_logger("floor")
+    reviews, decisions = meter.create_counter("floor.reviews"), meter.create_counter("floor.decisions")
+    duration, confidence = meter.create_histogram("floor.duration"), meter.create_histogram("floor.confidence")
+    labels = [{f"floor.{name}": "word" for name in names} for names in ("abcde", "ab", "ab", "a")]
+    evaluation: dict[str, Any] = {
+        "gen_ai.evaluation.name": "draftcritic",
+        "floor.label": "approve",
+        "floor.value": 0.5,
+        "floor.c": "d",
+    }
+
+    @contextmanager
+    def around() -> Iterator[None]:
+        span = tracer.start_span("floor")
+        context = trace.set_span_in_context(span)
+        yield
+        span.set_attributes(_WRITTEN)
+        span.end()
+        reviews.add(1, labels[0], context)
+        decisions.add(1, labels[1], context)
+        duration.record(0.001, labels[2], context)
+        confidence.record(0.5, labels[3], context)
+        now = time.time_ns()
+        logger.emit(
+            timestamp=now,
+            observed_timestamp=now,
+            context=context,
+            severity_number=SeverityNumber.INFO,
+            severity_text="INFO",
+            attributes=evaluation,
+            event_name="floor",
+        )
+
+    _patch(around)
+
+
 def _ours(**options: Any) -> Callable[[float], bool]:
     from draftcritic.instrumentor import DraftCriticInstrumentor
 
@@ -133,6 +198,7 @@ _INSTALLERS: dict[str, Callable[[], Callable[[float], bool] | None]] = {
     "patch": _patch,
     "span": _span,
     "floor": _span_and_points,
+    "floor-ours": _all_that_ours_writes,
     "ours-background": partial(_ours, mode="observe", background=True),
     "ours-inline": partial(_ours, mode="observe", background=False),
     "ours-gate": partial(_ours, mode="gate", background=False),
