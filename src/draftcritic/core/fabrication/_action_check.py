@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 
 from draftcritic.core.fabrication._action_claims import VAGUE, ActionClaim, find_action_claims
 from draftcritic.core.fabrication._action_tools import ToolsOfTurn
 from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._types import FabricationFinding
 
 MAX_CLAIMS = 32
@@ -48,17 +48,17 @@ class _Turn:
         self.writes_code = writes_code
         self.tools = ToolsOfTurn(grounding.tool_calls, read_only, action_words)
 
-    @cached_property
+    @lazy
     def told(self) -> frozenset[str]:
         """The actions that the conversation so far tells of, the user's message among it."""
         return frozenset(claim.action for claim in find_action_claims(self._grounding.conversation))
 
-    @cached_property
+    @lazy
     def results(self) -> str:
         """What the tools were given and gave back, in lower case."""
         return self._grounding.tool_text.lower()
 
-    @cached_property
+    @lazy
     def _records(self) -> str:
         """The conversation in lower case when it holds records."""
         return self._grounding.conversation.lower() if self._grounding.context_has_data else ""

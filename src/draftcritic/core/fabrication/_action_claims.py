@@ -13,6 +13,7 @@ from itertools import islice
 
 from draftcritic.core.fabrication import _action_lists as lists
 from draftcritic.core.fabrication._action_lists import ADVERB, ALONE, BORDER, END, START, Language, Word
+from draftcritic.core.fabrication._lazy import lazy
 
 VAGUE = "succeed"
 """The action of words such as "successfully", which only say that something was done."""
@@ -30,7 +31,14 @@ _TOKEN = re.compile(
     r"|(?P<end>[.!?\u061f\u0964\u2026\u2028]+(?=\s|[*_\"')\]\u201d\u00bb]|\Z)|\n)"
     r"|(?P<comma>[,;:()\u060c\u061b\u2013\u2014]|\s-\s)"
 )
+# The beginnings of sentences alone, in one step from one sign to the next.
+_TOKEN_END = re.compile(
+    r"[\n.!?\u061f\u0964\u2026\u2028](?:(?<=\n)|[.!?\u061f\u0964\u2026\u2028]*(?=\s|[*_\"')\]\u201d\u00bb]|\Z))"
+)
 _ALL_WORDS = re.compile(rf"[^{_SEPARATORS}'-]+(?:['-]+[^{_SEPARATORS}'-]+)*'?")
+_BLANKS = {code: " " for code in range(128) if re.match(f"[{_SEPARATORS}]", chr(code))}
+_FEW_WORDS = 16
+"""So many words are looked for one by one."""
 _SENTENCE_END = re.compile(r"[.!?\u061f\u0964\u2026](?=\s|\Z)|[\n\u3002\uff01\uff1f]")
 _QUESTION = frozenset("?\u061f\uff1f")
 _QUOTES = re.compile('["\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f\n]')
@@ -108,7 +116,7 @@ def _scripts(lowered: str) -> Iterator[str]:
 
 def _spaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionClaim]:
     known = lists.words_of(script)
-    present = known.keys() & set(_ALL_WORDS.findall(lowered))
+    present = known.keys() & _words_in(lowered)
     if not present:
         return
     for start, end in _occurrences(lowered, present):
@@ -120,17 +128,44 @@ def _spaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionClaim
                 break
 
 
+def _words_in(lowered: str) -> list[str]:
+    """Return the words of a text as `_ALL_WORDS` finds them, which is slower in plain ASCII."""
+    if not lowered.isascii():
+        return _ALL_WORDS.findall(lowered)
+    words = lowered.translate(_BLANKS).split()
+    if "'" in lowered or "-" in lowered:
+        words = [
+            part for word in words for part in (_ALL_WORDS.findall(word) if "'" in word or "-" in word else (word,))
+        ]
+    return words
+
+
 def _occurrences(lowered: str, words: set[str]) -> Iterator[tuple[int, int]]:
-    looks = 0
-    for match in re.finditer("|".join(map(re.escape, sorted(words, key=len, reverse=True))), lowered):
-        start, end = match.span()
-        before, after = lowered[start - 1 : start], lowered[end : end + 1]
-        if before.isalnum() or after.isalnum():
-            continue
-        looks += 1
-        if looks > MAX_LOOKS:
-            return
-        yield start, end
+    """Yield where the words stand alone: in the order of the text, the longest of a place, none inside another."""
+    if len(words) > _FEW_WORDS:
+        choice = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        found = re.finditer(rf"(?<![^\W_])(?:{choice})(?![^\W_])", lowered)
+        yield from (match.span() for match in islice(found, MAX_LOOKS))
+        return
+    done = looks = 0
+    for start, end in sorted((span for word in words for span in _places(lowered, word)), key=_by_place):
+        if start >= done and looks < MAX_LOOKS:
+            done, looks = end, looks + 1
+            yield start, end
+
+
+def _by_place(span: tuple[int, int]) -> tuple[int, int]:
+    return span[0], -span[1]
+
+
+def _places(lowered: str, word: str) -> Iterator[tuple[int, int]]:
+    looks, at = 0, lowered.find(word)
+    while at >= 0 and looks < MAX_LOOKS:
+        end = at + len(word)
+        if not (lowered[at - 1 : at].isalnum() or lowered[end : end + 1].isalnum()):
+            looks += 1
+            yield at, end
+        at = lowered.find(word, end)
 
 
 class _Scene:
@@ -138,19 +173,27 @@ class _Scene:
 
     def __init__(self, text: str, lowered: str, start: int, end: int) -> None:
         self.text, self.lowered, self.start, self.end = text, lowered, start, end
-        self.behind, self.offsets = self._tokens_behind()
+        self._opened, self._begin = self._beginning()
+        found = _TOKEN.findall(lowered, self._begin, start)
+        tokens = [word or "," for word, ordinal, _ in found if not ordinal]
+        self.behind = [START, *tokens][-_TOKENS_BEHIND:] if self._opened else tokens[-_TOKENS_BEHIND:]
         self.ahead, self.ends_at = self._tokens_ahead(end)
 
-    def _tokens_behind(self) -> tuple[list[str], list[int]]:
+    def _beginning(self) -> tuple[bool, int]:
+        """Return whether the beginning of the sentence is in sight, and where it or what is in sight begins."""
         begin = max(0, self.start - _LOOK_BEHIND)
-        tokens, offsets = ([START], [begin]) if begin == 0 else ([], [])
-        for match in _TOKEN.finditer(self.lowered, begin, self.start):
-            if match.lastgroup == "end" and not self._is_ordinal(match.start()):
-                tokens, offsets = [START], [match.end()]
-            elif match.lastgroup != "end":
-                tokens.append(match[0] if match.lastgroup == "word" else ",")
-                offsets.append(match.start())
-        return tokens[-_TOKENS_BEHIND:], offsets[-_TOKENS_BEHIND:]
+        opened = begin == 0
+        for match in _TOKEN_END.finditer(self.lowered, begin, self.start):
+            if not self._is_ordinal(match.start()) and not _ends_dash(self.lowered, match.start(), begin):
+                opened, begin = True, match.end()
+        return opened, begin
+
+    @lazy
+    def offsets(self) -> list[int]:
+        """Where the tokens behind begin."""
+        found = _TOKEN.finditer(self.lowered, self._begin, self.start)
+        offsets = [match.start() for match in found if match.lastgroup != "end"]
+        return ([self._begin, *offsets] if self._opened else offsets)[-_TOKENS_BEHIND:]
 
     def _is_ordinal(self, at: int) -> bool:
         return self.lowered[at] == "." and self.lowered[at - 1 : at].isdigit()
@@ -175,24 +218,25 @@ class _Scene:
                 return None
             if ahead[0] == word.particle:
                 ahead, end, ends = ahead[1:], ends[0], ends[1:]
-        adverbs = language.adverbs
-        behind = [ADVERB + token if token in adverbs else token for token in self.behind]
-        marked = [ADVERB + token if token in adverbs else token for token in ahead]
-        sentence = " ".join((*behind, word.mark, *marked, ""))
-        report = language.reports.search(sentence) or language.states.search(sentence)
+        behind = _marked(self.behind, language.adverbs)
+        # Every token of what the patterns read has a space before and behind it.
+        marked = _marked(ahead, language.adverbs)
+        sentence = f" {' '.join((*behind, word.mark, *marked))} "
+        report = language.reports.search(sentence)
+        is_state = report is None
+        report = report or language.states.search(sentence)
         if report is None:
             return None
         first = sentence.count(" ", 0, report.start())
-        last = sentence.count(" ", 0, report.end() - 1) - len(self.behind) - 1
-        before, after = behind[:first], " ".join((*marked, ""))
-        inside = " ".join((*behind[first:], word.mark, ""))
-        left = " ".join((*before, ""))
-        clause = left[max(left.rfind(", "), 0) :]
+        last = sentence.count(" ", 0, report.end() - 1) - len(self.behind) - 2
+        inside = f" {' '.join((*behind[first:], word.mark))} "
+        left = f" {' '.join(behind[:first])} " if first else " "
+        clause = left[max(left.rfind(" , "), 0) :]
         if (
-            language.vetoes.search(f"{clause}{BORDER} {inside}")
+            language.vetoes.search(f"{clause}{BORDER}{inside}")
             or language.sentence_vetoes.search(left)
-            or language.vetoes_after.match(after)
-            or self._is_asked(is_whole=report[0][0] == START)
+            or language.vetoes_after.match(f" {' '.join(marked)} ")
+            or self._is_asked(is_whole=report[0][1] == START)
             or _is_quoted(self.text, self.start)
         ):
             return None
@@ -208,8 +252,8 @@ class _Scene:
             self.lowered[self.start : self.end],
             word.language,
             is_mine=word.mark == ALONE or language.mine.search(inside) is not None,
-            is_state=language.reports.search(sentence) is None,
-            refers_back=language.refers_back.search(f"{left}{inside}") is not None,
+            is_state=is_state,
+            refers_back=language.refers_back.search(left + inside[1:]) is not None,
         )
 
     def _is_asked(self, *, is_whole: bool) -> bool:
@@ -224,6 +268,16 @@ class _Scene:
         if is_whole and rest.lstrip(" ").startswith(","):
             return True
         return not (rest.count('"') % 2 or any(sign in rest for sign in (",", ";", "\u2014", "\u201c", " - ")))
+
+
+def _marked(tokens: list[str], adverbs: frozenset[str]) -> list[str]:
+    return tokens if adverbs.isdisjoint(tokens) else [ADVERB + word if word in adverbs else word for word in tokens]
+
+
+def _ends_dash(lowered: str, at: int, low: int) -> bool:
+    """Whether a line ends in a dash that belongs to the sentence."""
+    dashed = lowered[at] == "\n" and lowered[at - 1 : at] == "-" and at - 2 >= low
+    return dashed and lowered[at - 2] != "\n" and lowered[at - 2].isspace()
 
 
 def _is_quoted(text: str, at: int) -> bool:

@@ -56,7 +56,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class Language:
-    """The patterns of one language over a sentence of tokens, each with a space behind it."""
+    """The patterns of one language over a sentence of tokens, each with a space before and behind it."""
 
     reports: re.Pattern[str]
     states: re.Pattern[str]
@@ -115,7 +115,8 @@ def language(code: str) -> Language:
 
     def compiled(name: str) -> re.Pattern[str]:
         lines = [words.pattern(line) for line in sections.get(name, ())]
-        return re.compile(rf"(?<!\S)(?:{'|'.join(lines)})") if lines else _NEVER
+        # The engine runs from space to space.
+        return re.compile(rf" (?:{'|'.join(lines)})") if lines else _NEVER
 
     return Language(
         reports=compiled("reports"),

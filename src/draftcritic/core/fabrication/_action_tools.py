@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from importlib import resources
 from typing import Any
 
 from draftcritic.core._phrases import lines_of
+from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._sources import field_of, name_of
+
+logger = logging.getLogger(__name__)
 
 _ANY_CHANGE, _ANY_CALL = "*", "+"
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
@@ -18,12 +23,15 @@ _RUNS = frozenset({"run", "execute", "exec"})
 _MAX_ARGUMENTS = 4000
 _MAX_RESULT = 400
 _FAILED = re.compile(
-    r"\A\s{0,9}(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|"
+    r"\s{0,9}(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|"
     r"bad request|not found)\b"
-    r"|status code: [45]\d\d)"
-    r"|[\"'](?:error|exception|error_message)[\"']\s*:\s*(?!null|none|false|[\"']{2}|\{\}|\[\])\S"
-    r"|[\"'](?:success|ok|succeeded)[\"']\s*:\s*false"
-    r"|[\"']status[\"']\s*:\s*[\"'](?:error|failed|failure)",
+    r"|status code: [45]\d\d)",
+    re.IGNORECASE,
+)
+_FAILED_FIELD = re.compile(
+    r"[\"'](?:(?:error|exception|error_message)[\"']\s*:\s*(?!null|none|false|[\"']{2}|\{\}|\[\])\S"
+    r"|(?:success|ok|succeeded)[\"']\s*:\s*false"
+    r"|status[\"']\s*:\s*[\"'](?:error|failed|failure))",
     re.IGNORECASE,
 )
 
@@ -67,9 +75,8 @@ class ToolsOfTurn:
     ) -> None:
         words = action_words or {}
         self.called = bool(calls)
-        self._tools = [
-            tool for call in calls if (tool := _changing_tool(call, read_only, words.get(_name(call), ()))) is not None
-        ]
+        tools = (_changing_tool(call, read_only, words.get(name_of(call), ())) for call in calls)
+        self._tools = [tool for tool in tools if tool is not None]
 
     @property
     def changed_something(self) -> bool:
@@ -82,11 +89,17 @@ class ToolsOfTurn:
         return (_ANY_CALL in fits and self.called) or any(tool.fits(fits, action, word) for tool in self._tools)
 
 
-@dataclass(frozen=True)
 class _Tool:
-    words: tuple[str, ...]
-    arguments: frozenset[str]
-    is_known: bool
+    def __init__(self, words: tuple[str, ...], call: Any, *, is_known: bool) -> None:
+        self.words = words
+        self.is_known = is_known
+        self._call = call
+
+    @lazy
+    def arguments(self) -> frozenset[str]:
+        """The words of what the tool was given."""
+        arguments = _value(self._call, "args", "input")
+        return frozenset(part.lower() for part in _PARTS.findall(_text(arguments, _MAX_ARGUMENTS)))
 
     def fits(self, beginnings: tuple[str, ...], action: str, word: str) -> bool:
         if _ANY_CHANGE in beginnings or not self.is_known:
@@ -98,7 +111,7 @@ class _Tool:
 
 
 def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]) -> _Tool | None:
-    name = _name(call)
+    name = name_of(call)
     if (name and name in read_only) or _has_failed(call):
         return None
     parts = tuple(part.lower() for part in _PARTS.findall(name))
@@ -111,33 +124,19 @@ def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]
         return None
     parts = (*parts, *(part for word in words for part in word.lower().split()))
     is_known = bool(parts) and parts[0].startswith(known.known)
-    return _Tool(parts, _argument_words(call), is_known)
-
-
-def _name(call: Any) -> str:
-    for field in ("name", "tool", "tool_name"):
-        value = call.get(field) if isinstance(call, Mapping) else getattr(call, field, None)
-        if isinstance(value, str) and value:
-            return value
-    return ""
+    return _Tool(parts, call, is_known=is_known)
 
 
 def _value(call: Any, *fields: str) -> Any:
-    for field in fields:
-        value = call.get(field) if isinstance(call, Mapping) else getattr(call, field, None)
-        if value is not None:
-            return value
-    return None
-
-
-def _argument_words(call: Any) -> frozenset[str]:
-    arguments = _value(call, "args", "input")
-    return frozenset(part.lower() for part in _PARTS.findall(_text(arguments, _MAX_ARGUMENTS)))
+    return next((value for field in fields if (value := field_of(call, field)) is not None), None)
 
 
 def _has_failed(call: Any) -> bool:
     result = _value(call, "result", "output", "response")
-    return result is not None and _FAILED.search(_text(result, _MAX_RESULT)) is not None
+    if result is None:
+        return False
+    text = _text(result, _MAX_RESULT)
+    return _FAILED.match(text) is not None or _FAILED_FIELD.search(text) is not None
 
 
 def _text(value: Any, most: int) -> str:
@@ -145,5 +144,7 @@ def _text(value: Any, most: int) -> str:
         return value[:most]
     try:
         return json.dumps(value, ensure_ascii=False, default=str)[:most]
-    except (TypeError, ValueError, RecursionError):
+    except Exception:
+        # It is the application's own object: what cannot be written out tells nothing.
+        logger.debug("draftcritic: a %s cannot be turned into text", type(value).__name__, exc_info=True)
         return ""

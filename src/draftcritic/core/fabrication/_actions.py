@@ -40,7 +40,8 @@ _RELATIVE = re.compile(
 )
 _RELATIVE_WIDTH = 80
 
-CLAIM = re.compile(rf"\bI\s+({'|'.join(TOOL_HINTS)})\b", re.IGNORECASE)
+# Without case, `I` is also these two letters of Turkish. The engine looks fast for one of a few characters.
+CLAIM = re.compile(rf"[Ii\u0130\u0131](?<!\w.)(?i:\s+({'|'.join(TOOL_HINTS)})\b)")
 """An action that the draft claims; group 1 is the verb."""
 
 

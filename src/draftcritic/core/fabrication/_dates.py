@@ -49,7 +49,13 @@ MONTHS: dict[str, int] = {
 } | {"sept": 9, "janv": 1, "juil": 7, "ene": 1, "abr": 4, "ago": 8, "dic": 12, "okt": 10, "dez": 12, "mrz": 3}
 """Names of months, in lower case -> 1 to 12."""
 
+_MONTH_ENDS = frozenset(name[-3:] for name in MONTHS)
 _CENTURY = 100
+_RUN = re.compile(r"\d{1,5}")
+_DATE_JOINTS = frozenset("-/.")
+# Neither a space nor a hyphen nor the sign of an ordinal.
+_NO_DAY_ENDS = frozenset({"", *",:;!?)(]['*|}{/\\=+<>~&@#^_`$%\"0123456789"})
+_CLOCK_SIGNS = frozenset(":aApPhHU.\u70b9\u9ede\u6642\uc2dc")
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?\Z")
 _CJK = re.compile(
@@ -92,23 +98,27 @@ def day_at(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...], int, 
 
     `3/4/2024` is the third of April and the fourth of March.
     """
-    numeric = _numeric_day(text, start, word_end)
+    run = _RUN.match(text, start)
+    if run is None:
+        return None
+    numeric = _numeric_day(text, start, run.end(), word_end)
     if numeric:
         return numeric
     head = _DAY.match(text, start)
     if head is None or (start > 0 and text[start - 1].isdigit()) or text[head.end() : head.end() + 1].isdigit():
         return None
-    return _spoken_day(text, start, head.end())
+    return _spoken_day(text, start, run.end())
 
 
-def _numeric_day(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...], int, int] | None:
-    iso = _ISO.match(text, start)
+def _numeric_day(text: str, start: int, end: int, word_end: int) -> tuple[tuple[Day, ...], int, int] | None:
+    count, joint = end - start, text[end : end + 1]
+    iso = _ISO.match(text, start) if count == 4 and joint in _DATE_JOINTS else None
     if iso:
         return _checked([Day(int(iso[1]), int(iso[2]), int(iso[3]))], start, iso.end())
-    cjk = _CJK.match(text, start)
+    cjk = None if text.isascii() else _CJK.match(text, start)
     if cjk:
         return _checked([Day(int(cjk[1] or 0), int(cjk[2]), int(cjk[3]))], start, cjk.end())
-    short = _NUMERIC.match(text, start, word_end)
+    short = _NUMERIC.match(text, start, word_end) if count <= 2 and joint in _DATE_JOINTS else None
     if short is None or (short[4] is None and short[2] != "/"):
         return None
     first, second, year = int(short[1]), int(short[3]), int(short[4] or 0)
@@ -117,18 +127,36 @@ def _numeric_day(text: str, start: int, word_end: int) -> tuple[tuple[Day, ...],
 
 
 def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
-    number = int(text[start : start + 2]) if text[start : start + 2].isdecimal() else int(text[start])
     low = max(0, start - 18)
-    before = _MONTH_BEFORE.search(text[low:start])
-    if before and not _MINUTES_FOLLOW.match(text, end) and (month := MONTHS.get(before[1].lower())):
-        year = _YEAR_AFTER.match(text, start)
-        last = year.end() if year else (end - 1 if text[end - 1] == "." else end)
-        return _checked([Day(int(year[1]) if year else 0, month, number)], low + before.start(), last)
-    after = _MONTH_AFTER.match(text, start) or _HINDI_MONTH_AFTER.match(text, start)
+    before = _MONTH_BEFORE.search(text[low:start]) if _may_be_month(text[low:start]) else None
+    if before and (month := MONTHS.get(before[1].lower())):
+        head = _DAY.match(text, start)
+        assert head is not None  # noqa: S101 - a digit stands there
+        last = head.end()
+        if not _MINUTES_FOLLOW.match(text, last):
+            year = _YEAR_AFTER.match(text, start)
+            last = year.end() if year else (last - 1 if text[last - 1] == "." else last)
+            day = Day(int(year[1]) if year else 0, month, _two_digits(text, start))
+            return _checked([day], low + before.start(), last)
+    if end - start > 2 or text[end : end + 1] in _NO_DAY_ENDS:
+        return None
+    after = _MONTH_AFTER.match(text, start) or (None if text.isascii() else _HINDI_MONTH_AFTER.match(text, start))
     if after and (month := MONTHS.get(after[1].lower())):
         last = after.end() if after[2] else after.end(1)
-        return _checked([Day(int(after[2] or 0), month, number)], start, last)
+        return _checked([Day(int(after[2] or 0), month, _two_digits(text, start))], start, last)
     return None
+
+
+def _two_digits(text: str, start: int) -> int:
+    return int(text[start : start + 2]) if text[start : start + 2].isdecimal() else int(text[start])
+
+
+def _may_be_month(head: str) -> bool:
+    """Whether the text ends with what may be the name of a month, and a space or hyphen behind it. Cheap."""
+    if not head or not (head[-1] == "-" or head[-1].isspace()):
+        return False
+    word = head.rstrip().rstrip("-").rstrip()
+    return word[-3:].lower() in _MONTH_ENDS or word[-1:] in {"-", "."} or word.endswith("the")
 
 
 def _checked(days: list[Day], start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:
@@ -146,6 +174,10 @@ def as_date(day: Day) -> date | None:
 
 def clock_at(text: str, start: int) -> tuple[Clock, int] | None:
     """Return the time of day that is written at `start`, and its end; None for no time."""
+    end = start + 2 if text[start + 1 : start + 2].isdecimal() else start + 1
+    sign = text[end : end + 1]
+    if (text[end + 1 : end + 2] if sign.isspace() else sign) not in _CLOCK_SIGNS:
+        return None
     written = _TIME.match(text, start)
     if written is None:
         return None

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 from draftcritic.core.fabrication._arithmetic import (
@@ -38,9 +37,11 @@ from draftcritic.core.fabrication._cues import (
     TOTAL,
 )
 from draftcritic.core.fabrication._dates import as_date
-from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
-from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._lexer import Token, is_approximate
 from draftcritic.core.fabrication._prices import Prices
+from draftcritic.core.fabrication._scan import DAY_MINUTES
 from draftcritic.core.fabrication._units import DEGREES, UNITS
 from draftcritic.core.fabrication._values import decimal_of, readings
 
@@ -72,7 +73,7 @@ def may_be_result(token: Token, text: str) -> bool:
     """Whether the draft says that the number is worked out: a total, a difference, a rounding."""
     low = max(0, token.start - _CUE_BEFORE)
     before = text[max(low, text.rfind("\n", low, token.start)) : token.start]
-    return token.approximate or SUM.search(before) is not None or DIFFERENCE.search(before) is not None
+    return is_approximate(token, text) or SUM.search(before) is not None or DIFFERENCE.search(before) is not None
 
 
 class Derivations:
@@ -103,7 +104,7 @@ class Derivations:
             for value in values
         )
 
-    @cached_property
+    @lazy
     def _context(self) -> list[float]:
         numbers = sorted(self._grounding.numbers, key=len)[:SCANNED]
         return [float(number) for number in numbers if len(number) < 18]
@@ -112,7 +113,8 @@ class Derivations:
         exponent = value.as_tuple().exponent
         places = -exponent if isinstance(exponent, int) else 0
         wanted, half = float(value), 0.5 * 10.0**-places
-        if token.approximate:
+        roughly = is_approximate(token, self._text)
+        if roughly:
             digits = str(value).replace(".", "").rstrip("0")
             half *= 10 ** max(0, len(str(value).partition(".")[0]) - len(digits)) if not places else 1
             half = max(half, wanted * 0.01)
@@ -122,7 +124,7 @@ class Derivations:
         return any(
             abs(number - wanted) <= half + 1e-9 or (places and int(number * 10**places) == int(wanted * 10**places))
             for number in self._context
-            if token.approximate or number != int(number)
+            if roughly or number != int(number)
         )
 
     def _converted(self, value: Decimal, token: Token) -> bool:
@@ -135,7 +137,7 @@ class Derivations:
         else:
             others = [wanted * factor for factor in UNITS.get(unit, ())]
         # The sources' numbers have lost their sign.
-        near = 0.02 if token.approximate else 0.006
+        near = 0.02 if is_approximate(token, self._text) else 0.006
         return any(
             abs(number - abs(other)) <= max(near * abs(other), 0.51 if unit in DEGREES else 0)
             for other in others
@@ -151,7 +153,7 @@ class Derivations:
         if len(self._context) <= _PARTS:
             operands += [*self._context, sum(self._context)]
         half = 0.5 * 10.0 ** -len(token.value[0].partition(".")[2]) + 1e-9
-        if any(number.approximate for number in stated[:_PARTS]):
+        if any(is_approximate(number, self._text) for number in stated[:_PARTS]):
             half = max(half, 0.02 * wanted)
         return any(
             other and min(abs(100 * one / other - wanted), abs(abs(100 * (other - one) / other) - wanted)) <= half
@@ -165,7 +167,7 @@ class Derivations:
             return False
         return int(value) in self._lengths
 
-    @cached_property
+    @lazy
     def _lengths(self) -> frozenset[int]:
         lengths: set[int] = set()
         for value in self._grounding.values:
@@ -179,7 +181,8 @@ class Derivations:
         if hours and _MINUTES.match(unit):
             return self._lasts(60 * int(hours[1]) + int(value))
         if unit[:4] in {"hour", "hr", "hrs", "minu", "min", "mins"}:
-            return self._lies_between(float(value) * (60 if unit[0] == "h" else 1), roughly=token.approximate)
+            minutes = float(value) * (60 if unit[0] == "h" else 1)
+            return self._lies_between(minutes, roughly=is_approximate(token, self._text))
         if unit[:4] in {"day", "days", "nigh", "week"}:
             days = sorted({day.toordinal() for found in self._grounding.days if (day := as_date(found))})
             span = int(value) * (7 if unit[0] == "w" else 1)
@@ -244,7 +247,7 @@ class Derivations:
             return True
         return value in self._sums or any(value / count in self._sums for count in COUNTS)
 
-    @cached_property
+    @lazy
     def _prices(self) -> Prices:
         return Prices(self._text, self._numbers, self._grounding)
 
@@ -269,7 +272,7 @@ class Derivations:
                     return True
         return False
 
-    @cached_property
+    @lazy
     def _sums_of_labels(self) -> frozenset[Decimal]:
         """Sums of the grounded numbers of the draft that stand behind the same words: `Fare: $51 ... Fare: $55`."""
         labelled: dict[str, list[Decimal]] = {}
@@ -280,7 +283,7 @@ class Derivations:
         sums = [sum(values, Decimal(0)) for values in labelled.values() if len(values) > 1]
         return frozenset(sums)
 
-    @cached_property
+    @lazy
     def _calculated(self) -> frozenset[Decimal]:
         """What the terms give that the tools were asked to work out: `364 + (210 + 370)`."""
         results: set[Decimal] = set()
@@ -301,16 +304,15 @@ class Derivations:
         values = [value for n in near for value in map(decimal_of, n.value[:1]) if value is not None]
         return [*values, *self._asked]
 
-    @cached_property
+    @lazy
     def _asked(self) -> list[Decimal]:
-        texts = [self._grounding.user_text]
-        texts += [str(value) for value in self._grounding.values if len(str(value)) <= 200]
+        texts = [self._grounding.user_text, *(text for text in self._grounding.value_texts if len(text) <= 200)]
         written = [number for text in texts for number in re.findall(r"(?<![\w\-:])\d+(?:[.,]\d+)*(?![\w\-:])", text)]
         return [
             value for number in written[:16] for value in map(decimal_of, readings(number)[:1]) if value is not None
         ]
 
-    @cached_property
+    @lazy
     def _sums(self) -> frozenset[Decimal]:
         """Sums over neighbouring values of one key: the prices of the parts of one record."""
         sums: set[Decimal] = set()
@@ -326,18 +328,18 @@ class Derivations:
                 sums.add(sum(run, Decimal(0)))
         return frozenset(sums)
 
-    @cached_property
+    @lazy
     def _amounts(self) -> frozenset[Decimal]:
         """Amounts of money of the sources: balances, payments, limits."""
         return frozenset(value for found in AMOUNT.findall(self._grounding.text) for value in _first(found))
 
-    @cached_property
+    @lazy
     def _last_amounts(self) -> list[Decimal]:
         """The prices that the conversation has named last."""
         written = re.findall(r"[$\u20ac\u00a3](\d[\d.,]*)", self._grounding.text[-RECENT:])
         return list(dict.fromkeys(value for found in written[-8:] for value in _first(found.rstrip(".,"))))
 
-    @cached_property
+    @lazy
     def _sums_if_few(self) -> frozenset[Decimal]:
         return self._sums if len(self._sums) <= _LONGEST_RUN else frozenset()
 

@@ -6,8 +6,6 @@ import logging
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -15,6 +13,7 @@ from draftcritic.core.fabrication._action_check import claimed_actions
 from draftcritic.core.fabrication._actions import CLAIM, refers_back, tool_fits
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS
+from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._rules import NO_RULES, FabricationRules, rules_of
 from draftcritic.core.fabrication._tokens import token_findings
 from draftcritic.core.fabrication._types import FabricationFinding
@@ -31,47 +30,49 @@ KEY_WINDOW = 32
 MAX_PAIRS = 20_000
 """Keys with values of one draft that are looked at; a draft with more is a dump of data."""
 
-_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
-_SHORT_HEX = re.compile(r"\b[0-9a-fA-F]{6,16}\b")
+_UUID = re.compile(r"[0-9a-fA-F](?<!\w.)[0-9a-fA-F]{7}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
+_SHORT_HEX = re.compile(r"[0-9a-fA-F](?<!\w.)[0-9a-fA-F]{5,15}\b")
 _KEY_VALUE = re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,31})\s*[:=]\s*([A-Za-z0-9][A-Za-z0-9_\-./]{0,127})\b")
-# Without case, `I` is also these two letters of Turkish.
-_FIRST_PERSON = re.compile("[Ii\u0130\u0131]\\s")
-_SHORTEST_UUID = 32
 _KEY_VALUE_SIGNS = (":", "=")
 _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
 
 
-@dataclass(frozen=True)
 class _Draft:
     """A draft on its way through the checks."""
 
-    text: str
-    keys: frozenset[str]
-    grounding: Grounding
+    def __init__(self, text: str, keys: frozenset[str], grounding: Grounding) -> None:
+        self.text = text
+        self.keys = keys
+        self.grounding = grounding
+        self.claims = list(CLAIM.finditer(text))
+        self.uuids = list(_UUID.finditer(text))
 
-    @cached_property
-    def claims(self) -> list[re.Match[str]]:
-        return list(CLAIM.finditer(self.text)) if _FIRST_PERSON.search(self.text) else []
-
-    @cached_property
+    @lazy
     def claim_starts(self) -> list[int]:
         return [claim.start() for claim in self.claims]
 
-    @cached_property
+    @lazy
     def claim_ends(self) -> list[int]:
         return [claim.end() for claim in self.claims]
 
-    @cached_property
-    def uuids(self) -> list[re.Match[str]]:
-        return list(_UUID.finditer(self.text)) if len(self.text) >= _SHORTEST_UUID else []
-
-    @cached_property
+    @lazy
     def has_keys(self) -> bool:
         """Whether the draft can hold a known key with a value at all."""
-        if not any(sign in self.text for sign in _KEY_VALUE_SIGNS):
+        if not (":" in self.text or "=" in self.text):
             return False
         lower = self.text.lower()
         return any(key in lower for key in self.keys)
+
+    def findings(self) -> Iterator[FabricationFinding]:
+        """Yield what the checks find that need no lexer."""
+        if self.claims:
+            yield from _verb_claims(self)
+        if self.uuids:
+            yield from _uuids(self)
+        if self.claims or self.has_keys:
+            yield from _short_hexes(self)
+        if self.has_keys:
+            yield from _key_values(self)
 
 
 def detect_fabrication(
@@ -119,20 +120,20 @@ def find_fabrications(
     draft: str | None, grounding: Grounding, rules: FabricationRules = NO_RULES, intent: Any = None
 ) -> list[FabricationFinding]:
     """Run all checks over a draft; the index `grounding` serves as many drafts of the turn as there are."""
-    if not isinstance(draft, str) or not draft.strip():
+    if not isinstance(draft, str) or not draft or draft.isspace():
         return []
-    checked = _Draft(draft, rules.keys, grounding)
+    grounding.renew()
     unique: dict[tuple[str, str], FabricationFinding] = {}
-    for check in _CHECKS:
-        for finding in check(checked):
-            unique.setdefault((finding.identifier, finding.kind), finding)
+    for finding in _Draft(draft, rules.keys, grounding).findings():
+        unique.setdefault((finding.identifier, finding.kind), finding)
     taken = [finding.span for finding in unique.values()]
     for finding in token_findings(draft, grounding, rules, taken):
         unique.setdefault((finding.identifier, finding.kind), finding)
     for finding in claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions):
         unique.setdefault((finding.identifier, finding.kind), finding)
     findings = list(unique.values())
-    findings.extend(_unfulfilled_intent(intent, grounding))
+    if intent is not None:
+        findings.extend(_unfulfilled_intent(intent, grounding))
     return findings
 
 
@@ -168,8 +169,6 @@ def _uuids(draft: _Draft) -> Iterator[FabricationFinding]:
 
 
 def _short_hexes(draft: _Draft) -> Iterator[FabricationFinding]:
-    if not (draft.has_keys or draft.claims):
-        return
     uuid_starts = [uuid.start() for uuid in draft.uuids]
     for token in _SHORT_HEX.finditer(draft.text):
         start, end = token.span()
@@ -214,8 +213,6 @@ def _near_claim(draft: _Draft, start: int, end: int) -> bool:
 
 
 def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
-    if not draft.has_keys:
-        return
     seen: set[tuple[str, str]] = set()
     for pair in islice(_KEY_VALUE.finditer(draft.text), MAX_PAIRS):
         key, value = pair[1].lower(), pair[2]
@@ -233,9 +230,6 @@ def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
                 confidence=0.8,
                 span=pair.span(),
             )
-
-
-_CHECKS = (_verb_claims, _uuids, _short_hexes, _key_values)
 
 
 def _unfulfilled_intent(intent: Any, grounding: Grounding) -> Iterator[FabricationFinding]:

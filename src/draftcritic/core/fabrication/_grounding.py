@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Any
 
-from draftcritic.core.fabrication._dates import Day, clock_at, day_at
-from draftcritic.core.fabrication._values import readings, with_plain_digits
-
-logger = logging.getLogger(__name__)
+from draftcritic.core.fabrication import _scan
+from draftcritic.core.fabrication._dates import Day
+from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._sources import calls_of, field_of, name_of, text_of
+from draftcritic.core.fabrication._values import with_plain_digits
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-./]*")
 _RESULT_FIELDS = ("result", "output", "response", "args", "input")
-_NAME_FIELDS = ("name", "tool", "tool_name")
 _SEARCHES = 256
-"""Whole-text searches a turn may cost; each is linear in the context, so their number must not grow with the draft."""
+"""Whole-text searches a draft may cost; each is linear in the context, so their number must not grow with the draft."""
+_LOOKS = 8
+"""So many tokens are looked for in the text before an index of its words is worth its time."""
 _OCCURRENCES = 16
 """Places of a text that one search looks at before the index is asked."""
 
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
-_ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\t", "\t"), ("\\/", "/"))
-# The digit comes first: the regular expression engine then runs from digit to digit.
-_NUMBER = re.compile(r"\d(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
+_ESCAPED = re.compile(r"\\(?:[\"nt/]|u[0-9a-fA-F]{4})")
+_UNICODE_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
 _RANGE_WIDTH = 16
 """Characters of the other end of a range that are looked at."""
 _RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
 _RANGE_BEFORE = re.compile(r"(?<![\w\-/.:])\d{1,10}(?:\.\d+)?\s?[-\u2013~]\s?\Z")
 _JOINTS = frozenset("-/:")
-_ISO_DURATION = re.compile(r"(?<![A-Za-z0-9])P(?:\d+[YMWD])*T(?:\d+(?:\.\d+)?[HMS])+(?![A-Za-z0-9])")
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d{1,2}/\d{1,2}(?:/\d{2,4})?(?!\d)|\d{1,2}[-.]\d{1,2}[-.]\d{4}(?!\d)"
-)
-_DAY = re.compile(r"\d(?<![\w/:.\-]\d)\d?(?!\d)")
-_CLOCK = re.compile(
-    r"\d(?<![0-9_:]\d)\d?(?::\d\d(?:\s?[aApP]\.?\s?[mM]\b)?|\s?[aApP]\.?\s?[mM]\b|\s?[hH]\s?\d\d|"
-    r"\s?[\u70b9\u9ede\u6642\uc2dc](?:\s?\d{1,2}|\u534a)?| Uhr)"
-)
-_CJK_YEAR = re.compile(r"\d{4}\s?[\u5e74\ub144]")
-_DAY_SIGNS = frozenset("snrt\u00ba\u00aa\u6708\uc6d4")
-DAY_MINUTES = 24 * 60
-_LONG_NUMBER = re.compile(r"\d{4,}")
-_HYPHENS = str.maketrans("", "", "-_ ./#:()+\u00a0")
+_HYPHEN_SIGNS = "-_ ./#:()+\u00a0"
+_HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
 _WORD = re.compile(r"[^\W_]+")
 _DATA_MARKS = ('":', "':", "tool:", "Tool:", "[tool]", "function:", "Observation:", "</tool", "<doc")
 """Traces of records, tool results and documents in the text of a conversation."""
@@ -63,136 +49,127 @@ class Grounding:
     """
 
     def __init__(self, tool_calls: Any = None, context: Any = "", user_message: Any = "") -> None:
-        self.tool_calls: tuple[Any, ...] = _as_calls(tool_calls)
+        self.tool_calls: tuple[Any, ...] = calls_of(tool_calls)
         self._context = context
         self._user_message = user_message
-        self._searches_left = _SEARCHES
+        self.renew()
 
-    @cached_property
+    def renew(self) -> None:
+        """Give the next draft its own number of whole-text searches."""
+        self._searches_left = _SEARCHES
+        self._looks_left = _LOOKS
+
+    @lazy
     def tool_names(self) -> tuple[str, ...]:
         """The names of the tools that were called, in lower case."""
-        names = (next(filter(None, (_text_field(call, name) for name in _NAME_FIELDS)), "") for call in self.tool_calls)
-        return tuple(name.lower() for name in names if name)
+        return tuple(name.lower() for name in map(name_of, self.tool_calls) if name)
 
-    @cached_property
+    @lazy
     def corpus(self) -> str:
         """All sources in one text."""
-        parts = [_as_text(self._user_message), _as_text(self._context)]
-        parts.extend(map(_as_text, self.values))
-        return "\n".join(part for part in parts if part)
+        parts = (text_of(self._user_message), text_of(self._context), *self.value_texts)
+        return "\n".join([part for part in parts if part])
 
-    @cached_property
+    @lazy
     def values(self) -> tuple[Any, ...]:
         """What the tools were given and what they returned, as the application has it."""
-        fields = (_field(call, name) for call in self.tool_calls for name in _RESULT_FIELDS)
+        fields = (field_of(call, name) for call in self.tool_calls for name in _RESULT_FIELDS)
         return tuple(value for value in fields if value is not None)
 
-    @cached_property
+    @lazy
+    def value_texts(self) -> tuple[str, ...]:
+        """The same, each as text."""
+        return tuple(map(text_of, self.values))
+
+    @lazy
     def conversation(self) -> str:
         """The context and the user's message."""
-        return f"{_as_text(self._context)}\n{_as_text(self._user_message)}"
+        return f"{text_of(self._context)}\n{text_of(self._user_message)}"
 
-    @cached_property
+    @lazy
     def tool_text(self) -> str:
         """What the tools were given and what they returned, as text."""
-        return "\n".join(map(_as_text, self.values))
+        return "\n".join(self.value_texts)
 
-    @cached_property
+    @lazy
     def user_text(self) -> str:
         """The user's message, its digits plain."""
-        return with_plain_digits(_as_text(self._user_message))
+        return with_plain_digits(text_of(self._user_message))
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """All sources as they read: digits plain, escapes of JSON resolved."""
-        text = with_plain_digits(self.corpus)
-        if "\\" in text:
-            for escape, sign in _ESCAPES:
-                text = text.replace(escape, sign)
-            if "\\u" in text:
-                text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), text)
-        return text
+        return _unescaped(with_plain_digits(self.corpus))
 
-    @cached_property
+    @lazy
     def lower(self) -> str:
         """`text` in lower case."""
         return self.text.lower()
 
-    @cached_property
+    @lazy
     def compact(self) -> str:
         """`lower` without what people put between the parts of a code."""
-        return self.lower.translate(_HYPHENS)
+        lower = self.lower
+        if lower.isascii():
+            return lower.translate(_HYPHENS)
+        for sign in _HYPHEN_SIGNS:
+            lower = lower.replace(sign, "")
+        return lower
 
-    @cached_property
+    @lazy
     def has_data(self) -> bool:
         """Whether the turn has sources to tell from; without any a draft can only tell what everybody knows."""
         return bool(self.tool_calls) or self.context_has_data
 
-    @cached_property
+    @lazy
     def context_has_data(self) -> bool:
         """Whether the context holds records, results of earlier tool calls or documents."""
-        context = _as_text(self._context)
+        context = text_of(self._context)
         return any(mark in context for mark in _DATA_MARKS)
 
-    @cached_property
+    @lazy
     def numbers(self) -> frozenset[str]:
         """Every number, in normal form; no parts of dates, times and codes."""
-        return frozenset(value for number in set(_NUMBER.findall(self.text)) for value in readings(number))
+        return _scan.numbers_in(self.text)
 
-    @cached_property
+    @lazy
     def _duration_parts(self) -> frozenset[str]:
-        """The numbers of durations such as PT1H30M."""
-        if "PT" not in self.text:
-            return frozenset()
-        return frozenset(part for found in set(_ISO_DURATION.findall(self.text)) for part in _DIGITS.findall(found))
+        return _scan.duration_parts_in(self.text)
 
-    @cached_property
+    @lazy
     def days(self) -> frozenset[Day]:
         """Every date in every way to read it; a part that is not written is 0."""
-        text = self.text
-        days = {day for written in set(_DATE.findall(text)) for day in _days_at(written, 0)}
-        for found in _DAY.finditer(text):
-            start, end = found.span()
-            # Beside a word, or with a sign for year or month behind it.
-            if (
-                text[end : end + 1] in _DAY_SIGNS
-                or text[end + 1 : end + 2].isalpha()
-                or text[start - 2 : start].strip(" .,-").isalpha()
-            ):
-                days.update(_days_at(text, start))
-        for found in _CJK_YEAR.finditer(text) if "\u5e74" in text or "\ub144" in text else ():
-            days.update(_days_at(text, found.start()))
-        return frozenset(days)
+        return _scan.days_in(self.text)
 
-    @cached_property
+    @lazy
     def month_days(self) -> frozenset[tuple[int, int]]:
         """Every date without its year."""
         return frozenset((day.month, day.day) for day in self.days)
 
-    @cached_property
+    @lazy
     def clocks(self) -> frozenset[int]:
         """Every time of day, in minutes since midnight."""
-        clocks = set()
-        for written in set(_CLOCK.findall(self.text)):
-            clock = clock_at(written, 0)
-            if clock:
-                clocks.add(clock[0].minutes % DAY_MINUTES)
-                if clock[0].either:
-                    clocks.add((clock[0].minutes + DAY_MINUTES // 2) % DAY_MINUTES)
-        return frozenset(clocks)
+        return _scan.clocks_in(self.text)
 
-    @cached_property
+    @lazy
     def words(self) -> frozenset[str]:
         """Every word, in lower case."""
         return frozenset(_WORD.findall(self.lower))
 
     def holds(self, token: str) -> bool:
         """Whether some source holds the token as it is written."""
+        if self._looks_left > 0:
+            self._looks_left -= 1
+            return token in self.corpus
         return token in self._tokens or self._found(token, self.corpus)
 
     def holds_uuid(self, uuid: str) -> bool:
         """Whether some source holds the UUID, with or without hyphens, in either case."""
-        return self._found(uuid.replace("-", "").lower(), self._compact, self._compact_tokens)
+        compact = uuid.replace("-", "").lower()
+        if self._looks_left > 0:
+            self._looks_left -= 1
+            return uuid in self.corpus or compact in self._compact
+        return compact in self._compact_tokens or self._found(compact, self._compact)
 
     def holds_number(self, text: str, values: Iterable[str]) -> bool:
         """Whether some source holds the number, in whatever format."""
@@ -267,10 +244,9 @@ class Grounding:
         """Whether a longer number or code ends with these digits, as a card's number does."""
         return digits in self._endings
 
-    @cached_property
+    @lazy
     def _endings(self) -> frozenset[str]:
-        long = set(_LONG_NUMBER.findall(self.text))
-        return frozenset(number[-length:] for number in long for length in range(4, min(len(number), 20) + 1))
+        return _scan.endings_in(self.text)
 
     def reads(self, words: str) -> bool:
         """Whether some source holds these words (in lower case) and not only as a part of a longer word."""
@@ -299,15 +275,15 @@ class Grounding:
         """Whether some source holds the text (in lower case) when hyphens, spaces and the like do not count."""
         return self._found(text.translate(_HYPHENS), self.compact)
 
-    @cached_property
+    @lazy
     def _tokens(self) -> frozenset[str]:
         return frozenset(_TOKEN.findall(self.corpus))
 
-    @cached_property
+    @lazy
     def _compact(self) -> str:
         return self.corpus.replace("-", "").lower()
 
-    @cached_property
+    @lazy
     def _compact_tokens(self) -> frozenset[str]:
         return frozenset(_TOKEN.findall(self._compact))
 
@@ -324,9 +300,7 @@ class Grounding:
     def _words_when_spent(self) -> frozenset[str]:
         return frozenset() if self._searches_left > 0 else self.words
 
-    def _found(self, token: str, text: str, tokens: frozenset[str] = frozenset()) -> bool:
-        if token in tokens:
-            return True
+    def _found(self, token: str, text: str) -> bool:
         if not text or self._searches_left <= 0:
             return False
         self._searches_left -= 1
@@ -345,35 +319,16 @@ def _is_alone(text: str, start: int, end: int) -> bool:
     return not (after and after in "-:/.," and text[end + 1 : end + 2].isdigit())
 
 
-def _days_at(text: str, start: int) -> Iterator[Day]:
-    dated = day_at(text, start, len(text))
-    if dated:
-        yield from dated[0]
+def _unescaped(text: str) -> str:
+    """Return the text with the escapes of JSON resolved; how depends on how many there are."""
+    if "\\" not in text:
+        return text
+    if text.count("\\") * 64 < len(text):
+        return _ESCAPED.sub(_escaped_sign, text)
+    for escape, sign in _ESCAPES.items():
+        text = text.replace(escape, sign)
+    return _UNICODE_ESCAPED.sub(_escaped_sign, text)
 
 
-def _as_calls(calls: Any) -> tuple[Any, ...]:
-    if isinstance(calls, Mapping):
-        return (calls,)
-    if isinstance(calls, Iterable) and not isinstance(calls, (str, bytes)):
-        return tuple(calls)
-    return ()
-
-
-def _field(call: Any, name: str) -> Any:
-    return call.get(name) if isinstance(call, Mapping) else getattr(call, name, None)
-
-
-def _text_field(call: Any, name: str) -> str:
-    value = _field(call, name)
-    return value if isinstance(value, str) else ""
-
-
-def _as_text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    try:
-        return str(value)
-    except Exception:
-        # A tool's result is the application's own object; one that cannot be written out grounds nothing.
-        logger.debug("draftcritic: a %s cannot be turned into text", type(value).__name__, exc_info=True)
-        return ""
+def _escaped_sign(escape: re.Match[str]) -> str:
+    return _ESCAPES.get(escape[0]) or chr(int(escape[0][2:], 16))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
+from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._scan import DAY_MINUTES, SHORTEST_ENDING
 from draftcritic.core.fabrication._values import spelled
 
-SHORTEST_ENDING = 4
-"""Digits at the end of a longer number that people quote for all of it."""
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from draftcritic.core.fabrication._dates import clock_at, day_at
+from draftcritic.core.fabrication._digits import FromDigit
 from draftcritic.core.fabrication._values import LONGEST_NUMBER, SCALES, readings, scaled
 
 MAX_TOKENS = 2000
@@ -31,7 +32,7 @@ class Token(NamedTuple):
         end: where it ends.
         text: as the draft has it.
         value: its normal form; what it is depends on the kind.
-        approximate: the draft says that the value is rounded.
+        scaled: a word such as `million` is part of the value, which is then rounded.
         unit: the word or sign behind a number, in lower case.
     """
 
@@ -40,7 +41,7 @@ class Token(NamedTuple):
     end: int
     text: str
     value: Any
-    approximate: bool = False
+    scaled: bool = False
     unit: str = ""
 
 
@@ -50,8 +51,10 @@ _EMAIL_DOMAIN = re.compile(r"@([\w-]{1,63}(?:\.[\w-]{1,63}){1,6})")
 _TRAILING = ".,;:!?*_~\u3002\uff0c\uff1b\uff09\u300d\u300f\u3011"
 
 # From its first digit on, all that hangs on a word or number; what stands before the digit is added by hand.
-_WORD = re.compile(r"\d[A-Za-z0-9_]*(?:[-.,:/'\u2019\u00a0\u202f#+][A-Za-z_]*\d[A-Za-z0-9_]*)*")
+_WORD = FromDigit(r"[A-Za-z0-9_]*(?:[-.,:/'\u2019\u00a0\u202f#+][A-Za-z_]*\d[A-Za-z0-9_]*)*")
+_DIGIT = re.compile(r"\d")
 _HEAD_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_JOINED_SIGNS = _HEAD_SIGNS | {"-", "#"}
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f]\d+)*")
 _SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d)")
 _CURRENCY = "$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf\ufdfc\uff04\uffe0\uffe1\uffe5\uffe6"
@@ -66,6 +69,14 @@ _CURRENCY_AFTER = re.compile(
     r"\uc6d0|\ub2ec\ub7ec|\u062f\u0648\u0644\u0627\u0631|\u0631\u064a\u0627\u0644|\u20aa)",
     re.IGNORECASE,
 )
+_CURRENCY_WIDTH = 8
+# The last characters of what `_CURRENCY_BEFORE` finds, before a space and a sign.
+_CURRENCY_ENDS = frozenset(
+    (*"sr.BDFHKLNPRSWY", *_CURRENCY, *map(chr, range(0xA2, 0xA6)), *map(chr, range(0x20A0, 0x20D0)))
+)
+_SPACES, _SIGNS_BEFORE = frozenset(" \u00a0\u202f"), frozenset("-\u2212+~")
+# Signs of ASCII with which no scale, currency, percent sign or unit begins.
+_NO_UNITS = frozenset({"", *".,;:!?)(]['\"*|}{/\\=+<>~&@#^_`\n\t\r"})
 _PERCENT = re.compile(
     r"[ \u00a0\u202f]?(?:[%\u066a]|per ?cent\b|pct\b|prozent\b|pour ?cents?\b|por ciento\b|por cento\b|per cento\b|"
     "procent\\b|\u043f\u0440\u043e\u0446\u0435\u043d\u0442)",
@@ -80,6 +91,8 @@ _ABOUT = re.compile(
     r"[\s$\u20ac\u00a3]*\Z",
     re.IGNORECASE,
 )
+# Without it, a number that no plus or bracket begins is no phone number.
+_PHONE_SHAPE = re.compile(r"\d{1,26}(?:[()]|[ .\-\u2011][\d(])")
 _PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d{1,4}\)?(?:[ .\-\u2011]?\(?\d{2,4}\)?){1,5}(?![\w-]|[.,]\d)")
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-]*\Z")
 _ENUMERATED = re.compile(
@@ -124,12 +137,16 @@ def _emails(text: str) -> Iterator[Token]:
 def _worded(text: str, taken: list[tuple[int, int]]) -> Iterator[Token]:
     starts = [start for start, _ in taken]
     done = 0
-    for word in _WORD.finditer(text):
-        end = word.end()
-        start = _head(text, word.start(), done)
-        before = bisect_right(starts, start) - 1
-        if start < done or (before >= 0 and taken[before][1] > start):
+    for word in _WORD.find(text):
+        start, end = word.span()
+        if start and text[start - 1] in _JOINED_SIGNS:
+            start = _head(text, start, done)
+        if start < done:
             continue
+        if starts:
+            before = bisect_right(starts, start) - 1
+            if before >= 0 and taken[before][1] > start:
+                continue
         for token in _split(text, start, end):
             if token.start >= done:
                 done = token.end
@@ -186,15 +203,13 @@ def _numeric(text: str, at: int, end: int) -> Token | None:
     phone = _phone(text, at)
     if phone:
         return phone
-    number = _SPACED.match(text, at) or _NUMBER.match(text, at)
+    number = _SPACED.match(text, at)
+    if number is None or not (_money_before(text, at) or _CURRENCY_AFTER.match(text, number.end())):
+        number = _NUMBER.match(text, at)
     if number is None:
         return None
-    if " " in number[0] and not (_money_before(text, at) or _CURRENCY_AFTER.match(text, number.end())):
-        number = _NUMBER.match(text, at)
-        assert number is not None  # noqa: S101 - it starts at a digit
     stop = number.end()
-    rest = text[stop:end]
-    if rest and (rest[0] in "_#+" or not _may_follow(rest)):
+    if stop < end and (text[stop] in "_#+" or not _may_follow(text[stop:end])):
         return None
     if number[0].count(".") > 1 and "," not in number[0] and not _has_thousands(number[0]):
         return None  # a version or an address
@@ -222,41 +237,67 @@ _LONG_UNITS = frozenset(
 
 def _measured(text: str, at: int, stop: int) -> Token:
     values = readings(text[at:stop]) if stop - at <= LONGEST_NUMBER else ()
-    head = text[max(0, at - CUE_WINDOW) : at]
-    about = _ABOUT.search(head) is not None
-    start = at
-    scale = _SCALE.match(text, stop)
+    follows = text[stop : stop + 1] not in _NO_UNITS
+    scale = _SCALE.match(text, stop) if follows else None
     power = SCALES.get((scale[1] or scale[2]).lower(), 0) if scale else 0
+    is_scaled = False
     if scale and power and not (scale[2] in {"m", "M"} and not _money_before(text, at)):
-        values, stop, about = tuple(scaled(value, power) for value in values), scale.end(), True
-    sign = _CURRENCY_BEFORE.search(head[-8:])
-    if sign and not head[-8:][: sign.start()].rstrip()[-1:].isdigit():
-        start = at - len(head[-8:]) + sign.start()
+        values, stop, is_scaled = tuple(scaled(value, power) for value in values), scale.end(), True
+        follows = text[stop : stop + 1] not in _NO_UNITS
+    sign = _currency_before(text, at)
+    head = text[max(0, at - _CURRENCY_WIDTH) : at]
+    if sign and not head[: sign.start()].rstrip()[-1:].isdigit():
+        start = at - len(head) + sign.start()
         if text[start].isalpha():
             start = at
-        return Token("price", start, stop, text[start:stop], values, about)
+        return Token("price", start, stop, text[start:stop], values, is_scaled)
+    if not follows and text[at - 1 : at] != "%":
+        return Token("number", at, stop, text[at:stop], values, is_scaled)
     after = _CURRENCY_AFTER.match(text, stop)
     if after:
         end = after.end() if not after[0][-1].isalpha() else stop
-        return Token("price", at, end, text[at:end], values, about)
+        return Token("price", at, end, text[at:end], values, is_scaled)
     percent = _PERCENT.match(text, stop)
     if percent:
         end = percent.end() if percent[0][-1] in "%\u066a" else stop
-        return Token("percentage", at, end, text[at:end], values, about)
+        return Token("percentage", at, end, text[at:end], values, is_scaled)
     if text[at - 1 : at] == "%" and not text[at - 2 : at - 1].isdigit():
-        return Token("percentage", at - 1, stop, text[at - 1 : stop], values, about)
+        return Token("percentage", at - 1, stop, text[at - 1 : stop], values, is_scaled)
     unit = _UNIT.match(text, stop)
-    return Token("number", at, stop, text[at:stop], values, about, unit[1].lower() if unit else "")
+    return Token("number", at, stop, text[at:stop], values, is_scaled, unit[1].lower() if unit else "")
 
 
 def _money_before(text: str, at: int) -> bool:
-    return _CURRENCY_BEFORE.search(text[max(0, at - 8) : at]) is not None
+    return _currency_before(text, at) is not None
+
+
+def _currency_before(text: str, at: int) -> re.Match[str] | None:
+    """Return the sign or code of a currency that ends before `at`, in the few characters before it."""
+    last = at - 1
+    if last > 0 and text[last] in _SIGNS_BEFORE:
+        last -= 1
+    if last > 0 and text[last] in _SPACES:
+        last -= 1
+    if last < 0 or text[last] not in _CURRENCY_ENDS:
+        return None
+    return _CURRENCY_BEFORE.search(text[max(0, at - _CURRENCY_WIDTH) : at])
+
+
+def is_approximate(token: Token, text: str) -> bool:
+    """Whether the draft says that the value is rounded."""
+    if token.scaled:
+        return True
+    digit = _DIGIT.search(token.text)
+    at = token.start + (digit.start() if digit else 0)
+    return _ABOUT.search(text[max(0, at - CUE_WINDOW) : at]) is not None
 
 
 def _phone(text: str, at: int) -> Token | None:
     start = at
     while start > 0 and at - start < 2 and text[start - 1] in "+(":
         start -= 1
+    if start == at and not _PHONE_SHAPE.match(text, at):
+        return None
     match = _PHONE.match(text, start)
     if match is None:
         return None

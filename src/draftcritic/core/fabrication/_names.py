@@ -19,10 +19,12 @@ _NAME = re.compile(
     rf"(?:['\u2019-][{_UPPER}][{_LOWER}]+)?){{1,4}}"
 )
 _PART = re.compile(rf"[{_UPPER}{_LOWER}]+")
-_REGULAR = re.compile(
-    r"(?:tions?|sions?|ments?|ness|ity|ities|ing|ings|ed|ly|able|ible|ances?|ences?|ive|ives|ous|ful|less|isms?|"
-    r"ical|tional|ional|ary|ories|ship|wards?|ology|graphy|ize|ise)\Z"
+_REGULAR = (
+    *("tion", "tions", "sion", "sions", "ment", "ments", "ness", "ity", "ities", "ing", "ings", "ed", "ly", "able"),
+    *("ible", "ance", "ances", "ence", "ences", "ive", "ives", "ous", "ful", "less", "ism", "isms", "ical", "tional"),
+    *("ional", "ary", "ories", "ship", "ward", "wards", "ology", "graphy", "ize", "ise"),
 )
+"""Endings of common words."""
 # A language whose headings and nouns we can tell from names.
 _ENGLISH = re.compile(
     r"\b(?:the|is|are|your|you|for|and|with|has|have|of|was|been|it|from|by|this|that|will|to)\b", re.IGNORECASE
@@ -39,10 +41,18 @@ MAX_NAMES = 1000
 
 
 def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
-    """Return the names in an English draft of which some part is neither in a source nor a common word."""
+    """Return the names in an English draft of which some part is neither in a source nor a common word.
+
+    In a turn without data a draft may name whom it wants.
+    """
     judged = False
     for name in islice(_NAME.finditer(text), MAX_NAMES):
-        strange = [part for part in _PART.findall(name[0]) if _is_strange(part, grounding)]
+        unknown = [part for part in _PART.findall(name[0]) if _is_unknown(part.lower())]
+        if not unknown:
+            continue
+        if not grounding.has_data:
+            return
+        strange = [part for part in unknown if not (grounding.quotes(part) or grounding.contains_word(part.lower()))]
         if not strange or _is_label(text, name.start(), name.end()):
             continue
         if not judged and not _is_english(text):
@@ -56,13 +66,16 @@ def is_known_name(word: str) -> bool:
     return word in _words("known.txt")
 
 
-def _is_strange(part: str, grounding: Grounding) -> bool:
-    word = part.lower()
-    if len(word) < SHORTEST_PART or _REGULAR.search(word):
-        return False
-    if any(word in words or word.removesuffix("s") in words for words in map(_words, _LISTS)):
-        return False
-    return not (grounding.quotes(part) or grounding.contains_word(word))
+def _is_unknown(word: str) -> bool:
+    known = _listed_words()
+    return not (
+        len(word) < SHORTEST_PART or word in known or word.removesuffix("s") in known or word.endswith(_REGULAR)
+    )
+
+
+@cache
+def _listed_words() -> frozenset[str]:
+    return frozenset[str]().union(*map(_words, _LISTS))
 
 
 def _is_label(text: str, start: int, end: int) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
-from functools import cached_property
 
 from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._values import NUMBER_WORDS, decimal_of
 
@@ -61,7 +61,7 @@ class Prices:
         half = Decimal(5).scaleb((exponent if isinstance(exponent, int) else 0) - 1)
         return any(abs(operand * factor - value) <= half for operand in operands for factor in factors)
 
-    @cached_property
+    @lazy
     def _rates(self) -> frozenset[Decimal]:
         """Rates of exchange of the sources."""
         found = (decimal_of(rate) for rate in _RATE.findall(self._grounding.text))

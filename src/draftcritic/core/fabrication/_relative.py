@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
-from functools import cached_property
 
 from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
-from draftcritic.core.fabrication._grounding import DAY_MINUTES, Grounding
+from draftcritic.core.fabrication._grounding import Grounding
+from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._scan import DAY_MINUTES
 from draftcritic.core.fabrication._values import NUMBER_WORDS
 
 RECENT = 6000
@@ -95,17 +96,17 @@ class Relations:
             return as_date(day) in self._counted or self._is_next_day(day, token)
         return any((found.month, found.day) == day[1:] for found in self._counted) or self._is_next_day(day, token)
 
-    @cached_property
+    @lazy
     def _said(self) -> str:
         """What the user and the agent have said of late, in lower case."""
         return f"{self._grounding.conversation[-RECENT:]}\n{self._draft[:RECENT]}".lower()
 
-    @cached_property
+    @lazy
     def _known(self) -> list[date]:
         days = (as_date(day) for day in self._grounding.days if day.year)
         return sorted({day for day in days if day is not None})[:MOST_DAYS]
 
-    @cached_property
+    @lazy
     def _todays(self) -> list[date]:
         text = self._grounding.text
         found: list[date] = []
@@ -120,7 +121,7 @@ class Relations:
             return self._known
         return list(dict.fromkeys(found))
 
-    @cached_property
+    @lazy
     def _counted(self) -> frozenset[date]:
         return frozenset(self._count())
 
@@ -174,7 +175,7 @@ class Relations:
             return False
         return any(at % 60 == known % 60 for at in minutes for known in clocks)
 
-    @cached_property
+    @lazy
     def _durations(self) -> frozenset[int]:
         lengths: set[int] = set()
         for found in _DURATION.finditer(self._said):

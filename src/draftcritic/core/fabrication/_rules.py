@@ -66,6 +66,8 @@ def rules_of(
     tool_actions: Mapping[str, Iterable[str]] | None = None,
 ) -> FabricationRules:
     """Return the rules of a domain. A pattern that cannot be used is logged once and left out."""
+    if not (keys or patterns or never_flag or read_only_tools or tool_actions):
+        return NO_RULES
     actions = tuple((tool, _words(words)) for tool, words in (tool_actions or {}).items())
     return _rules_of(_words(keys), _words(patterns), _words(never_flag), _words(read_only_tools), actions)
 

@@ -85,8 +85,7 @@ def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
         relations = Relations(text, grounding)
         missing = [token for token in missing if token.kind not in MOMENTS or not relations.explains(token)]
     yield from missing
-    if grounding.has_data:
-        yield from names_in(text, grounding)
+    yield from names_in(text, grounding)
 
 
 def _underived(text: str, tokens: list[Token], missing: list[Token], grounding: Grounding) -> list[Token]:
