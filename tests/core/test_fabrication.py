@@ -153,13 +153,15 @@ class Hostile:
         raise ValueError(name)
 
 
-@pytest.mark.parametrize("calls", ["abc", 5, {"name": "x"}, [None], [5], [{"result": Unspeakable()}], [[]]])
+@pytest.mark.parametrize(
+    "calls", ["abc", 5, {"name": "x"}, [None], [5], [{"result": Unspeakable()}], [[]], [Hostile()]]
+)
 def test_odd_tool_calls_never_raise_and_ground_nothing(calls):
     assert ("uuid", UUID, 0.95) in found(f"See {UUID}", calls)
 
 
 def test_a_check_that_fails_finds_nothing_and_says_so(caplog):
-    assert detect_fabrication("pid=17", [Hostile()]) == []
+    assert detect_fabrication("pid=17", (1 / 0 for _ in range(1))) == []
     assert "fabrication check failed" in caplog.text
 
 
