@@ -141,7 +141,7 @@ def _worded(text: str, taken: list[tuple[int, int]]) -> Iterator[Token]:
         start, end = word.span()
         if start and text[start - 1] in _JOINED_SIGNS:
             start = _head(text, start, done)
-        if start < done:
+        if start < done or (end - start < SHORTEST_CODE and not text[start].isdigit()):
             continue
         if starts:
             before = bisect_right(starts, start) - 1
