@@ -1,9 +1,19 @@
-"""Numbers and tables, as both benchmarks print them."""
+"""Numbers, tables and results, as the benchmarks print them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def tell(program: str, result: Mapping[str, Any], shown: str) -> int:
+    """Print what is to be shown of a result, and its `problems` on the standard error; return the exit code."""
+    print(shown)
+    for problem in result["problems"]:
+        print(f"{program}: {problem}", file=sys.stderr)
+    return 1 if result["problems"] else 0
 
 
 def quantile(values: Iterable[float], share: float) -> float:

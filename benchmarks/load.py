@@ -14,15 +14,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _children import FOREIGN
-from _text import quantile
+from _children import FOREIGN, ChildError
+from _text import quantile, tell
 
 _CHILD = Path(__file__).with_name("_load_child.py")
 _NAMES = ("without", "with")
-
-
-class ChildError(Exception):
-    """A child process ended before its answer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,10 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ChildError as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps(result, indent=1) if options.json else report(result))
-    for problem in result["problems"]:
-        print(f"load.py: {problem}", file=sys.stderr)
-    return 1 if result["problems"] else 0
+    return tell("load.py", result, json.dumps(result, indent=1) if options.json else report(result))
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

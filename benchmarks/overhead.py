@@ -17,6 +17,7 @@ from typing import Any
 from _children import ChildError, Process
 from _plot import plot
 from _report import problems, report, starts, summarise
+from _text import tell
 from _variants import BARE, VARIANTS, Variant
 
 PATHS = ("invoke", "ainvoke", "stream")
@@ -42,10 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result["seconds"] = round(time.monotonic() - began, 1)
     if options.plot is not None:
         options.plot.write_text(plot(result), encoding="utf-8")
-    print(json.dumps(result, indent=1) if options.json else report(result))
-    for problem in result["problems"]:
-        print(f"overhead.py: {problem}", file=sys.stderr)
-    return 1 if result["problems"] else 0
+    return tell("overhead.py", result, json.dumps(result, indent=1) if options.json else report(result))
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from _children import ChildError, Process
 from _stopwatch import CALLER, LANGCHAIN, QUEUE, STAGES, WORKER
-from _text import bar, number, quantile, table
+from _text import bar, number, quantile, table, tell
 from _variants import BARE, REFERENCE, VARIANTS
 
 _BACKGROUND = "ours, observe"
@@ -32,10 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ChildError as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps(result, indent=1) if options.json else report(result))
-    for problem in result["problems"]:
-        print(f"stages.py: {problem}", file=sys.stderr)
-    return 1 if result["problems"] else 0
+    return tell("stages.py", result, json.dumps(result, indent=1) if options.json else report(result))
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from draftcritic.engine._ports import (
 )
 from draftcritic.engine._reflection import prompt_messages
 from draftcritic.engine._reflector import ModelSource
+from draftcritic.engine._scoped import scoped
 from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._timed import TimedCaller, within
 from draftcritic.engine._watched import WatchedFile
@@ -53,5 +54,6 @@ __all__ = [
     "prompt_messages",
     "qualified_name",
     "reviewing",
+    "scoped",
     "within",
 ]

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from draftcritic.engine._scoped import scoped
+
 _activation: ContextVar[Mapping[str, Any] | None] = ContextVar("draftcritic_activation", default=None)
 
 
@@ -33,12 +35,8 @@ def activation(
         "traversed_edges": traversed_edges,
     }
     whole = {**(log or {}), **{key: value for key, value in given.items() if value is not None}}
-    before = _activation.get()
-    _activation.set(whole)
-    try:
+    with scoped(_activation, whole):
         yield whole
-    finally:
-        _activation.set(before)
 
 
 def current_activation() -> Mapping[str, Any] | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from draftcritic.engine._scoped import scoped
 
 INTERNAL = "draftcritic_internal"
 """Key in a run's metadata that marks the critic's own call where no context variable reaches."""
@@ -12,16 +13,9 @@ INTERNAL = "draftcritic_internal"
 _reviewing: ContextVar[bool] = ContextVar("draftcritic_reviewing", default=False)
 
 
-@contextmanager
-def reviewing() -> Iterator[None]:
+def reviewing() -> AbstractContextManager[None]:
     """Mark the code inside as the critic's own: no model call in it is a draft."""
-    before = _reviewing.get()
-    _reviewing.set(True)
-    try:
-        yield
-    finally:
-        # Not by token: the block may end in another context, and that must not raise.
-        _reviewing.set(before)
+    return scoped(_reviewing, True)
 
 
 def is_reviewing() -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
-from draftcritic.engine import INTERNAL, is_reviewing
+from draftcritic.engine import INTERNAL, is_reviewing, scoped
 
 held_stream: ContextVar[bool] = ContextVar("draftcritic_held_stream", default=False)
 """Whether the call that starts here was asked for a stream, which is held back."""
@@ -15,15 +15,9 @@ _watch: ContextVar[Watch | None] = ContextVar("draftcritic_watch", default=None)
 _current: ContextVar[Frame | None] = ContextVar("draftcritic_frame", default=None)
 
 
-@contextmanager
-def holding() -> Iterator[None]:
+def holding() -> AbstractContextManager[None]:
     """Mark the model call inside as one that was asked for a stream, which is held back; never across a `yield`."""
-    before = held_stream.get()
-    held_stream.set(True)
-    try:
-        yield
-    finally:
-        held_stream.set(before)
+    return scoped(held_stream, True)
 
 
 class Frame:
@@ -38,16 +32,9 @@ class Frame:
     def __init__(self) -> None:
         self.open = True
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> AbstractContextManager[None]:
         """Hold the frame while the model works; never across a `yield` to the caller."""
-        before = _current.get()
-        _current.set(self)
-        try:
-            yield
-        finally:
-            # Not by token: a half-read stream may be closed in another context, and that must not raise.
-            _current.set(before)
+        return scoped(_current, self)
 
 
 class Watch:
@@ -60,15 +47,9 @@ class Watch:
         self.seen = False
         self.outer = _watch.get()
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> AbstractContextManager[None]:
         """Watch while the method works; never across a `yield` to the caller."""
-        before = _watch.get()
-        _watch.set(self)
-        try:
-            yield
-        finally:
-            _watch.set(before)
+        return scoped(_watch, self)
 
 
 def handed_on() -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from draftcritic.engine import scoped
 from draftcritic.langchain._caught import EMPTY
 from draftcritic.langchain._splice import Splice, is_spliced, splice
 
@@ -69,7 +69,7 @@ def _astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: 
 async def _knowing(source: Any, metadata: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
     try:
         while True:
-            with _known(metadata):
+            with scoped(_metadata, metadata):
                 try:
                     item = await source.__anext__()
                 except StopAsyncIteration:
@@ -77,17 +77,6 @@ async def _knowing(source: Any, metadata: Mapping[str, Any]) -> AsyncGenerator[A
             yield item
     finally:
         await source.aclose()
-
-
-@contextmanager
-def _known(metadata: Mapping[str, Any]) -> Iterator[None]:
-    before = _metadata.get()
-    _metadata.set(metadata)
-    try:
-        yield
-    finally:
-        # Not by token: a half-read stream may be closed in another context, and that must not raise.
-        _metadata.set(before)
 
 
 def _metadata_of(graph: Any, config: Any) -> Mapping[str, Any]:
