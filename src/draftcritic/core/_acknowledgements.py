@@ -26,12 +26,12 @@ _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u06
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
 _SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]|\^_*\^|xd)(?!\w)")
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
-_QUESTION = re.compile("[?\u00bf\u061f\u037e\u055e\u2048\u203d\uff1f]")
+_QUESTION_MARKS = "?\u00bf\u061f\u037e\u055e\u2048\u203d\uff1f"
+_QUESTION = re.compile(f"[{_QUESTION_MARKS}]")
 _BEFORE_OFFER = " \t\n.,!;:\u2013\u2014\u3001\u3002\uff0c\uff01\u2026\u00bf"
 # What stands before the last sentence or clause, that, and nothing but signs behind its question mark.
 _CUTS = re.escape(_BEFORE_OFFER.strip())
 _LAST_QUESTION = re.compile(rf"((?:[^?\u061f\uff1f]*[{_CUTS}])?)([^?\u061f\uff1f{_CUTS}]+)[?\u061f\uff1f]\W*")
-_QUESTION_MARKS = frozenset("?\u00bf\u061f\u037e\u055e\u2048\u203d")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
 _TELLING = frozenset("@#%&/\\{}[]<>=|\u00a7")
 # What the rules of `_tokens` leave of ASCII: they are asked for every short draft, and most are plain English.
@@ -40,8 +40,10 @@ _ASCII_WORDS = re.compile("[a-z]+")
 _LONG_RUN = re.compile(r"(.)\1{2,}")
 _RUN = re.compile(r"(.)\1+")
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_PIECES = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002]+")
-_LISTED = re.compile(rf"[{_ALONE}]|[^\s{_ALONE},.!;:\-\u00b7\u3001\u3002()\[\]|]+")
+_BETWEEN = rf"\s{_ALONE},.!;:\-\u00b7\u3001\u3002"
+_PIECES = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}]+")
+_LISTED = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}()\[\]|]+")
+"""The words of a whole list, its brackets left out."""
 
 
 _Node = dict[str, list[int]]

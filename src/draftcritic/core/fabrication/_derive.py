@@ -287,8 +287,7 @@ class Derivations:
     def _calculated(self) -> frozenset[Decimal]:
         """What the terms give that the tools were asked to work out: `364 + (210 + 370)`."""
         results: set[Decimal] = set()
-        for value in self._grounding.values:
-            written = str(value)
+        for written in self._grounding.value_texts:
             if len(written) <= _LONGEST_TERM:
                 results.update(result for term in TERM.findall(written) for result in results_of(term))
         return frozenset(results)
