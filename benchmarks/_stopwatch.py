@@ -22,7 +22,10 @@ _BORDER = "draftcritic.langchain._intercept:Interceptor.generate"
 STAGES: dict[str, tuple[str, ...]] = {
     "the call is caught": (_BORDER,),
     "its place in the trace": ("draftcritic.telemetry._recorder:TelemetryRecorder.capture",),
-    "the draft is kept": ("draftcritic.langchain._call:Call.caught_result",),
+    "the draft is kept": (
+        "draftcritic.langchain._call:Call.drafts_of_result",
+        "draftcritic.langchain._call:Call._caught",
+    ),
     QUEUE: ("draftcritic.engine._background:BackgroundRunner.submit",),
     "runtime": ("draftcritic._runtime:Runtime.take", "draftcritic._runtime:Runtime._review"),
     "the turn is built": ("draftcritic._runtime:extract",),

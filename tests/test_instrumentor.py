@@ -135,6 +135,42 @@ def test_a_full_queue_drops_and_counts(telemetry: Telemetry) -> None:
     assert len(telemetry.reviews()) == len(critic.calls) == 6 - dropped
 
 
+def test_a_draft_that_a_full_queue_does_not_take_is_not_even_looked_at(telemetry: Telemetry) -> None:
+    critic = Chat(answers=[REFUSE], delay=0.3)
+    plugin = start(telemetry, model=critic, queue_size=1, workers=1)
+    looked_at = []
+
+    class Counted(AIMessage):
+        @property
+        def invalid_tool_calls(self) -> Any:
+            looked_at.append(self.id)
+            return []
+
+    for _ in range(6):
+        looked_at.clear()
+        Chat(answers=[Counted(DRAFT)]).invoke("x")
+    assert looked_at == []
+    assert plugin.flush(10)
+
+
+async def test_each_draft_of_a_full_queue_is_counted_on_every_path(telemetry: Telemetry) -> None:
+    critic = Chat(answers=[REFUSE], delay=0.3)
+    plugin = start(telemetry, model=critic, queue_size=1, workers=1)
+    model = StreamingChat(answers=[DRAFT])
+    for _ in range(3):
+        model.batch(["x", "y"])
+        await model.abatch(["x", "y"])
+        assert list(model.stream("x"))
+        assert [chunk async for chunk in model.astream("x")]
+        left = model.stream("x")
+        next(left)
+        left.close()
+    assert await asyncio.to_thread(plugin.flush, 10)
+    dropped = telemetry.values("draftcritic.dropped")[labels(reason="queue_full")]
+    assert dropped >= 10
+    assert len(telemetry.reviews()) + dropped == 21
+
+
 def test_a_failing_critic_changes_nothing(telemetry: Telemetry) -> None:
     plugin = start(telemetry, model=Chat(answers=[""], error=ConnectionError("down")))
     assert Chat(answers=[DRAFT]).invoke("x").text == DRAFT

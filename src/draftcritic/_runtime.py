@@ -16,7 +16,7 @@ from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnPr
 
 if TYPE_CHECKING:
     from draftcritic.engine import ReviewObserver
-    from draftcritic.langchain import Catch
+    from draftcritic.langchain import Catch, Draft
     from draftcritic.settings import Settings
 
 _logger = logging.getLogger("draftcritic")
@@ -73,7 +73,7 @@ class Runtime:
         try:
             if self._background:
                 return self._submit(catch())
-            return self._applied([self._review(caught) for caught in catch()])
+            return self._applied([self._review(draft()) for draft in catch()])
         except Exception as error:
             return self._lost(error)
 
@@ -82,7 +82,7 @@ class Runtime:
         try:
             if self._background:
                 return self._submit(catch())
-            return self._applied([await self._areview(caught) for caught in catch()])
+            return self._applied([await self._areview(caught) for caught in [draft() for draft in catch()]])
         except Exception as error:
             return self._lost(error)
 
@@ -94,8 +94,12 @@ class Runtime:
         """Review what is queued within the shutdown limit, and take nothing more."""
         self._runner.close(self.settings.shutdown_timeout)
 
-    def _submit(self, drafts: Sequence[Caught]) -> Iterable[str | None]:
-        for caught in drafts:
+    def _submit(self, drafts: Sequence[Draft]) -> Iterable[str | None]:
+        for draft in drafts:
+            if self._runner.turns_away():
+                self.observer.displaced()
+                continue
+            caught = draft()
             job = partial(caught.context.run, self._review, caught, self._runner.keeps)
             if not self._runner.submit(job, size=caught.size, lost=self.observer.displaced):
                 self.observer.displaced()

@@ -9,9 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from draftcritic.engine import BackgroundRunner, _background
 
@@ -113,6 +116,24 @@ def test_a_full_queue_drops_and_counts_and_does_not_wait():
     assert told.depth == 0
 
 
+class ThreadPools:
+    """Threads by number, each of which does what it is asked, one thing after the other."""
+
+    def __init__(self):
+        self.pools: dict[int, ThreadPoolExecutor] = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pool in self.pools.values():
+            pool.shutdown()
+
+    def ask(self, number: int, function):
+        pool = self.pools.setdefault(number, ThreadPoolExecutor(1))
+        return pool.submit(function).result(LONG)
+
+
 def in_thread(function) -> None:
     thread = threading.Thread(target=function)
     thread.start()
@@ -158,6 +179,62 @@ def test_a_full_queue_drops_the_newest_of_the_busiest_thread():
     assert runner.flush(LONG)
     assert seen == ["busy 0", "other 0", "busy 1"]
     assert told.depth == 0
+    assert runner.close(LONG)
+
+
+def test_a_job_need_not_be_made_that_a_full_queue_would_not_take():
+    told = Told()
+    runner, release = blocked(told, capacity=3)
+    asked = []
+    for _ in range(5):
+        asked.append(runner.turns_away())
+        if not asked[-1]:
+            assert runner.submit(int)
+    assert asked == [False, False, False, True, True]
+    assert told.drops == ["queue_full"] * 2
+    # Another thread has nothing waiting: the newest of the busy one makes room for its first job, and no other.
+    in_thread(lambda: asked.extend([runner.turns_away(), not runner.submit(int), runner.turns_away()]))
+    assert asked[5:] == [False, False, True]
+    assert told.drops == ["queue_full"] * 4
+    assert told.depth == 3
+    release.set()
+    assert runner.close(LONG)
+    assert runner.turns_away()
+    assert told.drops == ["queue_full"] * 4 + ["shutdown"]
+
+
+def test_a_queue_that_holds_all_its_memory_turns_away_whatever_comes():
+    told = Told()
+    runner, release = blocked(told, capacity_bytes=100)
+    assert runner.submit(int, size=lambda: 10_000)  # not weighed
+    assert runner.submit(int, size=lambda: 100)
+    assert not runner.turns_away()  # one without a size would be taken
+    assert runner.submit(int)
+    runner._held += 1
+    assert runner.turns_away()
+    assert not runner.submit(int)
+    runner._held -= 1
+    assert told.drops == ["queue_full"] * 2
+    release.set()
+    assert runner.close(LONG)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60)), max_size=40), st.integers(0, 6))
+@settings(max_examples=60, deadline=None)
+def test_what_is_turned_away_would_not_have_been_taken(jobs, capacity):
+    told = Told()
+    runner, release = blocked(told, capacity=capacity or 1, capacity_bytes=100)
+    with ThreadPools() as threads:
+        for thread, size in jobs:
+            away, taken = threads.ask(
+                thread, lambda size=size: (runner.turns_away(), runner.submit(int, size=lambda: size))
+            )
+            assert not (away and taken)
+            # Without a size, both say the same.
+            if size == 0:
+                assert away is not taken
+    assert told.depth <= (capacity or 1)
+    release.set()
     assert runner.close(LONG)
 
 

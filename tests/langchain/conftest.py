@@ -25,10 +25,10 @@ class Collector:
         self.nested_calls += 1
 
     def take(self, catch: Any) -> None:
-        self.caught.extend(catch())
+        self.caught.extend(draft() for draft in catch())
 
     async def atake(self, catch: Any) -> None:
-        self.caught.extend(catch())
+        self.take(catch)
 
     def found(self, documents: Any) -> None:
         self.documents.extend(documents)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import weakref
 
 import pytest
@@ -359,6 +360,75 @@ def test_drops_have_a_closed_set_of_reasons(harness: Harness) -> None:
         labels(reason="shutdown"): 1,
         labels(reason="error"): 1,
     }
+
+
+def lose(harness: Harness, times: int = 1) -> None:
+    for _ in range(times):
+        harness.recorder.dropped("queue_full")
+        harness.recorder.displaced()
+
+
+def lost(harness: Harness) -> list[float]:
+    decision = labels(gate__decision="not_evaluated", gate__reason="queue_full")
+    return [
+        harness.values("draftcritic.dropped")[labels(reason="queue_full")],
+        harness.values("draftcritic.gate.decisions")[decision],
+    ]
+
+
+def test_what_a_full_queue_loses_is_in_the_next_collection(harness: Harness) -> None:
+    assert lost(harness) == [0, 0]
+    lose(harness, 3)
+    assert lost(harness) == [3, 3]
+    lose(harness)
+    assert lost(harness) == [4, 4]
+
+
+def test_what_a_full_queue_loses_leads_to_the_newest_trace(harness: Harness) -> None:
+    for _ in range(2):
+        with harness.tracer.start_as_current_span("agent") as span:
+            lose(harness)
+    collected = harness.metrics()
+    for name in ("draftcritic.dropped", "draftcritic.gate.decisions"):
+        exemplars = [e for point in collected[name].data.data_points for e in point.exemplars]
+        assert [(e.value, e.trace_id) for e in exemplars] == [(2, span.get_span_context().trace_id)]
+
+
+def test_nothing_that_a_full_queue_loses_gets_lost_between_two_recorders(harness: Harness) -> None:
+    lose(harness, 2)
+    later = TelemetryRecorder(**harness.providers)
+    lose(harness)  # the earlier one is not asked any more
+    later.dropped("queue_full")
+    later.displaced()
+    assert lost(harness) == [4, 4]
+    later.dropped("queue_full")
+    later.displaced()
+    later.close()
+    lose(harness)
+    assert lost(harness) == [6, 6]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_counts_what_it_loses_with_a_lock_of_its_own(harness: Harness) -> None:
+    lock = harness.recorder.metrics._lost._lock
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            release.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        lose(harness, 2)
+        os._exit(int(sum(lost(harness))))
+    release.set()
+    other.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -31,7 +31,7 @@ _MULTIPROCESSING_PRIORITY = 100
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Waiting:
     """A job in the queue, or the one that a thread runs."""
 
@@ -113,9 +113,13 @@ class BackgroundRunner:
             lost: called in place of the job, in any thread, when it was taken and then dropped from a full queue.
         """
         waiting = _Waiting(0, job, size() if size is not None and self._depth else 0, lost)
+        displaced = None
         with self._lock:
-            displaced, refused = self._room_for(waiting)
+            busiest, refused = self._place_for(waiting.size)
+            if refused is None and not self._staffed():
+                refused = ERROR
             if refused is None:
+                displaced = None if busiest is None else self._displaced(busiest)
                 self._submitted += 1
                 waiting.number = self._submitted
                 self._put(waiting)
@@ -130,6 +134,20 @@ class BackgroundRunner:
         self._tell(self._on_depth, 1 - inherited - (displaced is not None))
         return True
 
+    def turns_away(self) -> bool:
+        """Whether a job of this thread would not be taken now, whatever its size; it is counted as lost then.
+
+        To be asked before a job is made: those that are lost need not be made.
+        """
+        if self._depth < self._capacity and self._held <= self._capacity_bytes and not self._closed:
+            return False  # looked at without the lock: `submit` has the last word
+        with self._lock:
+            _, refused = self._place_for(0)
+        if refused is None:
+            return False
+        self._tell(self._on_drop, refused)
+        return True
+
     def keeps(self) -> bool:
         """Whether the job that this thread runs still counts: False when it was counted already, as lost by `close`.
 
@@ -142,31 +160,32 @@ class BackgroundRunner:
             running.counted = True
             return True
 
-    def _room_for(self, new: _Waiting) -> tuple[_Waiting | None, str | None]:
-        """Make ready for one more job: return the one that was dropped for it, and why it cannot be taken."""
+    def _place_for(self, size: int) -> tuple[deque[_Waiting] | None, str | None]:
+        """Return the lane whose newest job has to go for one more of this thread, and why that cannot be taken."""
         if self._closed:
             return None, SHUTDOWN
-        displaced = None
-        if self._is_full(1, new.size):
-            displaced = self._displaced_for(new)
-            if displaced is None:
-                return None, QUEUE_FULL
+        if not self._is_full(1, size):
+            return None, None
+        own = len(self._lanes.get(threading.get_ident(), ()))
+        busiest = max(self._lanes.values(), key=len, default=None)
+        if busiest is None or len(busiest) < own + 2 or self._is_full(0, size - busiest[-1].size):
+            return None, QUEUE_FULL
+        return busiest, None
+
+    def _staffed(self) -> bool:
+        """Start one more thread where it is needed and allowed, and say whether there is any."""
         if not self._armed:
             self._arm()
         if self._idle <= self._depth and self._threads < self._max_workers:
             self._start_thread()
-        return displaced, None if self._threads else ERROR
+        return self._threads > 0
 
     def _is_full(self, more: int, size: int) -> bool:
         depth = self._depth + more
         return depth > self._capacity or (depth > 1 and self._held + size > self._capacity_bytes)
 
-    def _displaced_for(self, new: _Waiting) -> _Waiting | None:
-        own = len(self._lanes.get(threading.get_ident(), ()))
-        busiest = max(self._lanes.values(), key=len, default=None)
-        if busiest is None or len(busiest) < own + 2 or self._is_full(0, new.size - busiest[-1].size):
-            return None
-        displaced = busiest.pop()
+    def _displaced(self, lane: deque[_Waiting]) -> _Waiting:
+        displaced = lane.pop()
         self._depth -= 1
         self._held -= displaced.size
         self._ended.notify_all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._caught import Answer, Caught, Draft
 from draftcritic.langchain._extract import draft_text, extract, is_no_draft
 from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
 from draftcritic.langchain._hold import HoldingInterceptor
@@ -23,6 +23,7 @@ __all__ = [
     "Caught",
     "ChatModelCritic",
     "DocumentMemory",
+    "Draft",
     "GraphMetadata",
     "HoldingInterceptor",
     "Installed",

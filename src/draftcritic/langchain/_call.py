@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._caught import Answer, Caught, Draft
 from draftcritic.langchain._graph import with_graph_metadata
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -78,9 +79,9 @@ class Call:
             return (args[0], config, *args[2:]), kwargs
         return args, {**kwargs, "config": config}
 
-    def caught_result(self, result: Any) -> Sequence[Caught]:
+    def drafts_of_result(self, result: Any) -> Sequence[Draft]:
         """Return the drafts of a `ChatResult`: one for each generation."""
-        return [self._caught([Answer.of(generation.message)]) for generation in result.generations]
+        return [partial(self._caught, (generation.message,)) for generation in result.generations]
 
     def holds_a_message(self) -> bool:
         """Whether the stream gave a whole message, as that of a model without `_stream` does.
@@ -92,25 +93,25 @@ class Call:
         last = self.chunks[-1]
         return isinstance(last, BaseMessage) and not isinstance(last, BaseMessageChunk)
 
-    def caught_chunks(self, complete: bool) -> Sequence[Caught]:
+    def drafts_of_chunks(self, complete: bool) -> Sequence[Draft]:
         """Return the draft of a stream of message chunks; none when nothing had come yet."""
         if not self.chunks:
             return ()
-        return [self._caught([Answer.of(chunk) for chunk in self.chunks], complete)]
+        return [partial(self._caught, self.chunks, complete)]
 
-    def caught_message(self, message: Any, complete: bool) -> Sequence[Caught]:
+    def drafts_of_message(self, message: Any, complete: bool) -> Sequence[Draft]:
         """Return the draft of a stream that collects its message itself; none when there is no message."""
-        answers = [] if message is None else [Answer.of(message)]
-        if not answers and complete:
+        messages = () if message is None else (message,)
+        if not messages and complete:
             return ()
-        return [self._caught(answers, complete)]
+        return [partial(self._caught, messages, complete)]
 
-    def _caught(self, answers: Sequence[Answer], complete: bool = True) -> Caught:
+    def _caught(self, messages: Sequence[Any], complete: bool = True) -> Caught:
         prompt = self.prompt
         return Caught(
             model=self.model,
             prompt=tuple(prompt) if isinstance(prompt, list) else prompt,
-            answers=answers,
+            answers=[Answer.of(message) for message in messages],
             call_kwargs=self.kwargs,
             metadata=self.metadata,
             run_id="" if self.run is None else str(self.run),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from sys import getsizeof
@@ -84,3 +84,7 @@ class Caught:
         messages = prompt if isinstance(prompt, (list, tuple)) else (prompt,)
         texts = (getattr(each, "content", each) for each in (*messages, *self.answers))
         return sum(getsizeof(text) for text in texts if type(text) is str)
+
+
+Draft = Callable[[], Caught]
+"""A draft that can be caught: what is not reviewed need not be. To be called before anybody can change the message."""

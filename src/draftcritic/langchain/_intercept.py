@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from draftcritic.langchain._call import Arguments, Call
-from draftcritic.langchain._caught import Caught
+from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._frame import Frame, handed_on, is_critic, is_outermost
 from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._rewrite import rewritten_result
 
-Catch = Callable[[], Sequence[Caught]]
+Catch = Callable[[], Sequence[Draft]]
+"""Looks which drafts there are."""
 Items = Iterator[Any]
 AsyncItems = AsyncGenerator[Any, None]
 
@@ -91,7 +92,7 @@ class Interceptor:
                 result = original(model, *args, **kwargs)
         finally:
             frame.open = False
-        released = _applied(result, self._reviewer.take(lambda: call.caught_result(result)))
+        released = _applied(result, self._reviewer.take(lambda: call.drafts_of_result(result)))
         self._release(call, released)
         return released
 
@@ -108,7 +109,7 @@ class Interceptor:
         finally:
             frame.open = False
         call.loop = asyncio.get_running_loop()
-        released = _applied(result, await self._reviewer.atake(lambda: call.caught_result(result)))
+        released = _applied(result, await self._reviewer.atake(lambda: call.drafts_of_result(result)))
         await self._arelease(call, released)
         return released
 
@@ -121,7 +122,7 @@ class Interceptor:
             return original(model, *args, **kwargs)
         args, kwargs = call.named(args, kwargs)
         source = original(model, *args, **kwargs)
-        return self.follow(source, call.chunks.append, call.caught_chunks, call.holds_a_message)
+        return self.follow(source, call.chunks.append, call.drafts_of_chunks, call.holds_a_message)
 
     def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
         """Stand in for `BaseChatModel.astream`."""
@@ -131,7 +132,7 @@ class Interceptor:
         call.loop = asyncio.get_running_loop()
         args, kwargs = call.named(args, kwargs)
         source = original(model, *args, **kwargs)
-        return self.afollow(source, call.chunks.append, call.caught_chunks, call.holds_a_message)
+        return self.afollow(source, call.chunks.append, call.drafts_of_chunks, call.holds_a_message)
 
     def events(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for `BaseChatModel._iter_v2_events`, which drives `stream_events(version="v3")`."""
@@ -198,7 +199,7 @@ class Interceptor:
         self,
         source: Any,
         keep: Callable[[Any], None],
-        catch: Callable[[bool], Sequence[Caught]],
+        catch: Callable[[bool], Sequence[Draft]],
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
@@ -233,7 +234,7 @@ class Interceptor:
         self,
         source: Any,
         keep: Callable[[Any], None],
-        catch: Callable[[bool], Sequence[Caught]],
+        catch: Callable[[bool], Sequence[Draft]],
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
@@ -269,10 +270,10 @@ def _applied(result: Any, texts: Iterable[str | None]) -> Any:
     return rewritten_result(result, texts) if texts else result
 
 
-def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[Caught]], Callable[[], bool]]:
+def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[Draft]], Callable[[], bool]]:
     """Return how to catch the draft that an event stream collects, and how to tell that it is whole."""
     return (
-        lambda complete: call.caught_message(_message_of(stream), complete),
+        lambda complete: call.drafts_of_message(_message_of(stream), complete),
         lambda: stream.output_message is not None,
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from draftcritic.langchain._call import Call
-from draftcritic.langchain._caught import Caught
+from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._frame import Watch, handed_on, is_outermost
 from draftcritic.langchain._intercept import AsyncItems, Interceptor, Items
 from draftcritic.langchain._rewrite import as_chunk, rewritten_message
@@ -43,7 +43,7 @@ class OverrideHandlers:
         if watch.seen or not hasattr(message, "content"):
             return message
         handed_on()
-        return _applied(message, self._reviewer.take(lambda: call.caught_message(message, True)))
+        return _applied(message, self._reviewer.take(lambda: call.drafts_of_message(message, True)))
 
     async def ainvoke(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for a class's own `ainvoke`."""
@@ -57,7 +57,7 @@ class OverrideHandlers:
             return message
         handed_on()
         call.loop = asyncio.get_running_loop()
-        return _applied(message, await self._reviewer.atake(lambda: call.caught_message(message, True)))
+        return _applied(message, await self._reviewer.atake(lambda: call.drafts_of_message(message, True)))
 
     def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for a class's own `stream`."""
@@ -85,14 +85,14 @@ class OverrideHandlers:
     def _held(self, source: Any, call: Call, watch: Watch) -> Items:
         with watch.step():
             call.chunks.extend(source)
-        texts = [] if watch.seen else list(self._reviewer.take(lambda: call.caught_chunks(True)))
+        texts = [] if watch.seen else list(self._reviewer.take(lambda: call.drafts_of_chunks(True)))
         yield from _let_through(call.chunks, texts)
 
     async def _aheld(self, source: Any, call: Call, watch: Watch) -> AsyncItems:
         with watch.step():
             async for chunk in source:
                 call.chunks.append(chunk)
-        texts = [] if watch.seen else list(await self._reviewer.atake(lambda: call.caught_chunks(True)))
+        texts = [] if watch.seen else list(await self._reviewer.atake(lambda: call.drafts_of_chunks(True)))
         for chunk in _let_through(call.chunks, texts):
             yield chunk
 
@@ -183,8 +183,8 @@ def _below(kind: type[Any]) -> Iterator[type[Any]]:
         yield from _below(each)
 
 
-def _unseen(watch: Watch, call: Call) -> Callable[[bool], Sequence[Caught]]:
-    return lambda complete: () if watch.seen else call.caught_chunks(complete)
+def _unseen(watch: Watch, call: Call) -> Callable[[bool], Sequence[Draft]]:
+    return lambda complete: () if watch.seen else call.drafts_of_chunks(complete)
 
 
 def _applied(message: Any, texts: Any) -> Any:

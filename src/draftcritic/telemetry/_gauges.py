@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
 
 from draftcritic.telemetry import names
+from draftcritic.telemetry._tally import Tally
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider
@@ -33,8 +34,8 @@ class Depth:
         self._start()
 
     def _start(self) -> None:
-        # In the parent another thread may have held the lock.
-        self._lock = threading.Lock()
+        # In the parent another thread may have held the lock. Reentrant: a signal handler may call a model, too.
+        self._lock = threading.RLock()
         self._pid = os.getpid()
 
     def change(self, change: int) -> None:
@@ -54,13 +55,17 @@ class Depth:
 class State:
     """Where the critic stands.
 
+    Args:
+        tallies: what is handed on at every collection.
+
     Attributes:
         depth: the length of the background queue.
         circuits: by SKU the state of a circuit, as the number that is told.
         policy_whole: whether the policy's file holds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tallies: Sequence[Tally] = ()) -> None:
+        self._tallies = tallies
         self.depth = Depth()
         self.circuits: dict[str, int] = {}
         self.policy_whole = True
@@ -77,7 +82,11 @@ class State:
             return
         new = _Teller(provider)
         teller = _tellers.setdefault(id(provider), new)
+        before = teller.state()
+        if before is not None and before is not self:
+            before._gather(False)
         teller.state = weakref.ref(self)
+        self._gather(True)
         if teller is new:
             own = metrics.get_meter(meter.name, meter.version or "", provider)
             for name, unit, callback in (
@@ -89,9 +98,19 @@ class State:
 
     def close(self) -> None:
         """Tell nothing any more."""
+        self._gather(False)
         for teller in list(_tellers.values()):
             if teller.state() is self:
                 teller.state = _no_state
+
+    def _gather(self, gathers: bool) -> None:
+        for tally in self._tallies:
+            tally.gather(gathers)
+
+    def hand_on(self) -> None:
+        """Give the counters what was counted since the last collection."""
+        for tally in self._tallies:
+            tally.hand_on()
 
 
 def _no_state() -> State | None:
@@ -108,7 +127,10 @@ class _Teller:
 
     def depth(self, _: CallbackOptions) -> Iterable[Observation]:
         state = self.state()
-        return [] if state is None else [Observation(state.depth.value)]
+        if state is None:
+            return []
+        state.hand_on()
+        return [Observation(state.depth.value)]
 
     def circuits(self, _: CallbackOptions) -> Iterable[Observation]:
         state = self.state()

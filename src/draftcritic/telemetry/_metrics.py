@@ -24,6 +24,7 @@ from draftcritic.core import (
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 from draftcritic.telemetry._gauges import State
+from draftcritic.telemetry._tally import Tally
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Meter, MeterProvider
@@ -90,9 +91,12 @@ class Metrics:
         self._kinds = frozenset(kinds)
         self._mode = mode
         self._meter = meter
-        self._state = State()
         self._skus: set[str] = set()
         self._create(meter)
+        # A queue that is full stays so while drafts come, and each of them is lost.
+        self._lost = Tally(self._dropped, {names.REASON: names.DROP_QUEUE_FULL})
+        self._displaced = Tally(self._decisions, _decision_labels(GateDecision.NOT_EVALUATED, GateReason.QUEUE_FULL))
+        self._state = State((self._lost, self._displaced))
 
     def _create(self, meter: Meter) -> None:
         def counter(name: str, unit: str) -> Counter:
@@ -186,8 +190,15 @@ class Metrics:
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review."""
+        if reason == names.DROP_QUEUE_FULL:
+            self._lost.count()
+            return
         known = reason if reason in names.DROP_REASONS else names.DROP_ERROR
         self._dropped.add(1, {names.REASON: known})
+
+    def displaced(self) -> None:
+        """Count a draft that a full queue left no place for, among what the gate did."""
+        self._displaced.count()
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown or shrunk."""
