@@ -55,7 +55,7 @@ _RUN = re.compile(r"\d{1,5}")
 _DATE_JOINTS = frozenset("-/.")
 # Neither a space nor a hyphen nor the sign of an ordinal.
 _NO_DAY_ENDS = frozenset({"", *",:;!?)(]['*|}{/\\=+<>~&@#^_`$%\"0123456789"})
-_CLOCK_SIGNS = frozenset(":aApPhHU.\u70b9\u9ede\u6642\uc2dc")
+_CLOCK_SIGNS = frozenset(":aApPhHU.\u70b9\u9ede\u65f6\u6642\uc2dc")
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?\Z")
 _CJK = re.compile(
@@ -73,9 +73,14 @@ _MINUTES_FOLLOW = re.compile(r":\d")
 _DAY = re.compile(rf"\d{{1,2}}{_ORDINAL}")
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?)?(?!\d)")
 _HALF = re.compile(r"[\s\u00a0\u202f]?([aApP])\.?\s?[mM]\b\.?")
-_CJK_TIME = re.compile(r"(\d{1,2})\s?[\u70b9\u9ede\u6642\uc2dc](?:\s?(\d{1,2})\s?[\u5206\ubd84]|(\u534a|\ubc18))?")
+_CJK_TIME = re.compile(
+    r"(\d{1,2})\s?[\u70b9\u9ede\u65f6\u6642\uc2dc](?![\u95f4\u9593\uac04])"
+    r"(?:\s?(\d{1,2})\s?[\u5206\ubd84]|([0-5]\d)(?!\d)|\s?(\d)\s?\u523b|\s?(\u534a|\ubc18))?"
+)
 _H_TIME = re.compile(r"(\d{1,2})(?:\s?[hH]\s?([0-5]\d)(?![A-Za-z\d])|[.:]([0-5]\d)\s(?:Uhr\b|h\b|klo\b)|\sUhr\b)")
-_AFTERNOON = re.compile("(?:\u4e0b\u5348|\u665a\u4e0a|\u5348\u5f8c|\uc624\ud6c4|\uc800\ub141)\\s?\\Z")
+_AFTERNOON = re.compile(
+    "(?:\u4e0b\u5348|\u665a\u4e0a|\u5348\u540e|\u5348\u5f8c|\u508d\u665a|\u591c[\u91cc\u88e1]?|\uc624\ud6c4|\uc800\ub141|\ubc24)\\s?\\Z"
+)
 
 
 class Day(NamedTuple):
@@ -140,10 +145,11 @@ def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, 
             return _checked([day], low + before.start(), last)
     if end - start > 2 or text[end : end + 1] in _NO_DAY_ENDS:
         return None
-    after = _MONTH_AFTER.match(text, start) or (None if text.isascii() else _HINDI_MONTH_AFTER.match(text, start))
-    if after and (month := MONTHS.get(after[1].lower())):
-        last = after.end() if after[2] else after.end(1)
-        return _checked([Day(int(after[2] or 0), month, _two_digits(text, start))], start, last)
+    for pattern in (_MONTH_AFTER,) if text.isascii() else (_MONTH_AFTER, _HINDI_MONTH_AFTER):
+        after = pattern.match(text, start)
+        if after and (month := MONTHS.get(after[1].lower())):
+            last = after.end() if after[2] else after.end(1)
+            return _checked([Day(int(after[2] or 0), month, _two_digits(text, start))], start, last)
     return None
 
 
@@ -194,8 +200,9 @@ def clock_at(text: str, start: int) -> tuple[Clock, int] | None:
 
 def _spoken_clock(text: str, start: int) -> tuple[Clock, int] | None:
     cjk = _CJK_TIME.match(text, start)
-    if cjk and int(cjk[1]) <= 24 and not text.startswith("\u6642\u9593", cjk.end() - 1):
-        hour, minute = int(cjk[1]), int(cjk[2] or 0) or (30 if cjk[3] else 0)
+    if cjk and int(cjk[1]) <= 24:
+        hour = int(cjk[1])
+        minute = int(cjk[2] or cjk[3] or 0) or 15 * int(cjk[4] or 0) or (30 if cjk[5] else 0)
         late = hour < 12 and _AFTERNOON.search(text[max(0, start - 3) : start])
         return Clock((hour + 12 * bool(late)) * 60 + minute, 0 < hour <= 12 and not late), cjk.end()
     spoken = _H_TIME.match(text, start)

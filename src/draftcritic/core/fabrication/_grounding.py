@@ -29,6 +29,7 @@ _RANGE_WIDTH = 16
 _RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
 _RANGE_BEFORE = re.compile(r"(?<![\w\-/.:])\d{1,10}(?:\.\d+)?\s?[-\u2013~]\s?\Z")
 _JOINTS = frozenset("-/:")
+_CENTURIES = frozenset({"19", "20"})
 _HYPHEN_SIGNS = "-_ ./#:()+\u00a0"
 _HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
 _WORD = re.compile(r"[^\W_]+")
@@ -211,11 +212,22 @@ class Grounding:
         if year:
             if self._found(f"{year}-{month:02}-{number:02}", self.text):
                 return True
-            return day in self.days or Day(0, month, number) in self.days
+            return day in self.days or (Day(0, month, number) in self.days and self._may_be_year(year))
         at = self._place(f"-{month:02}-{number:02}", self.text)
         if at > 3 and self.text[at - 4 : at].isdigit() and not self.text[at + 6 : at + 7].isdigit():
             return True
         return (month, number) in self.month_days
+
+    def _may_be_year(self, year: int) -> bool:
+        """Whether the year, which a draft adds to a date, is about one that some source names."""
+        return not self._years or not self._years.isdisjoint((year - 1, year, year + 1))
+
+    @lazy
+    def _years(self) -> frozenset[int]:
+        named = {day.year for day in self.days if day.year}
+        return frozenset(
+            named | {int(number) for number in self.numbers if number[:2] in _CENTURIES and len(number) == 4}
+        )
 
     def holds_clock(self, minutes: int) -> bool:
         """Whether some source holds the time of day, in minutes since midnight."""

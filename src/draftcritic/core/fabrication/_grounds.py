@@ -8,7 +8,7 @@ from collections.abc import Callable
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._scan import DAY_MINUTES, SHORTEST_ENDING
-from draftcritic.core.fabrication._values import spelled
+from draftcritic.core.fabrication._values import readings, spelled
 
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
@@ -32,6 +32,9 @@ _HOURS = frozenset(
     }
 )
 _HOUR_DIGITS = 2
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SCALE_LETTERS = 6
+_PLAIN_CLOCK = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 _SIGNS = "$\u20ac\u00a3\u00a5\u20b9%~ "
 
 
@@ -44,7 +47,21 @@ def _grounds_number(token: Token, grounding: Grounding) -> bool:
     written = token.text.strip(_SIGNS) if token.kind != "number" else token.text
     if grounding.holds_number(written, token.value):
         return True
-    return any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_part(token, grounding)
+    if any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_part(token, grounding):
+        return True
+    if " " in written:
+        # Two numbers side by side, and not the groups of one.
+        return all(len(part) == 1 or grounding.holds_number(part, readings(part)) for part in written.split(" "))
+    return token.scaled and _grounds_scale(written, grounding)
+
+
+def _grounds_scale(written: str, grounding: Grounding) -> bool:
+    """Whether a source has the number, and the word that scales it elsewhere, as in the name of its field."""
+    number = _NUMBER.match(written)
+    if number is None or not grounding.stands(number[0]):
+        return False
+    scale = written[number.end() :].strip()[:_SCALE_LETTERS].lower()
+    return (not scale.isascii() or len(scale) > 1) and grounding.contains(scale)
 
 
 def _grounds_part(token: Token, grounding: Grounding) -> bool:
@@ -54,6 +71,8 @@ def _grounds_part(token: Token, grounding: Grounding) -> bool:
     if _YEAR.fullmatch(token.text):
         return any(day.year == int(token.text) for day in grounding.days) or grounding.contains(f"/{token.text[2:]}")
     clock = _DOTTED_CLOCK.fullmatch(token.text)
+    if clock is None and (token.text[0] == "0" or token.unit in _HOURS):
+        clock = _PLAIN_CLOCK.fullmatch(token.text)
     if clock:
         return grounding.holds_clock(60 * int(clock[1]) + int(clock[2]))
     return (

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from draftcritic.core.fabrication._dates import clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
+from draftcritic.core.fabrication._units import DEGREES, UNITS
 from draftcritic.core.fabrication._values import LONGEST_NUMBER, SCALES, readings, scaled
 
 MAX_TOKENS = 2000
@@ -19,6 +20,8 @@ LONGEST_TOKEN = 128
 """Characters; what is longer is data, not something that a person is told."""
 LONGEST_SECRET = 2048
 """Characters of a signed token or a key; it is one piece."""
+SHORTEST_WITH_AREA = 9
+"""Digits of a phone number that begins with the code of an area, such as 0512-5201888."""
 CUE_WINDOW = 48
 """Characters before a token in which the words that say what it is stand."""
 
@@ -46,6 +49,8 @@ class Token(NamedTuple):
 
 
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"'`\\{}|^\]]{1,2048}|\bwww\.[^\s<>\"'`\\{}|^\]]{1,2048}", re.IGNORECASE)
+# Scripts without spaces go on right behind a URL.
+_FOREIGN = re.compile("[\u1100-\u11ff\u2e80-\uffef]")
 _EMAIL_LOCAL = re.compile(r"[\w.+*-]{1,64}\Z")
 _EMAIL_DOMAIN = re.compile(r"@([\w-]{1,63}(?:\.[\w-]{1,63}){1,6})")
 _TRAILING = ".,;:!?*_~\u3002\uff0c\uff1b\uff09\u300d\u300f\u3011"
@@ -56,7 +61,7 @@ _DIGIT = re.compile(r"\d")
 _HEAD_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _JOINED_SIGNS = _HEAD_SIGNS | {"-", "#"}
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f]\d+)*")
-_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d)")
+_SPACED = re.compile(r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d{1,2})?(?!\d|[.,\-/:]\d| \d)")
 _CURRENCY = "$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf\ufdfc\uff04\uffe0\uffe1\uffe5\uffe6"
 _CURRENCY_BEFORE = re.compile(
     rf"(?:(?:US|CA|AU|NZ|HK|C|A|S|R)?[{_CURRENCY}]|\b(?:USD|EUR|GBP|JPY|CNY|RMB|INR|AUD|CAD|CHF|SEK|NOK|DKK|PLN|TRY|"
@@ -65,8 +70,8 @@ _CURRENCY_BEFORE = re.compile(
 _CURRENCY_AFTER = re.compile(
     rf"[ \u00a0\u202f]?(?:[{_CURRENCY}]|(?:USD|EUR|GBP|JPY|CNY|RMB|INR|AUD|CAD|CHF|SEK|NOK|DKK|PLN|TRY|KRW|BRL|MXN|SGD|"
     r"HKD|NZD|RUB|UAH|ILS|ZAR|z\u0142|kr|TL)\b|(?:dollars?|d\u00f3lares|dollari|euros?|pounds|yen|cents?|rupees|pesos?|"
-    r"reais|francs?|franken)\b|\u0440\u0443\u0431|\u0433\u0440\u043d|\u5143|\u5186|\u5706|\u6b27\u5143|\u7f8e\u5143|"
-    r"\uc6d0|\ub2ec\ub7ec|\u062f\u0648\u0644\u0627\u0631|\u0631\u064a\u0627\u0644|\u20aa)",
+    r"reais|francs?|franken|yuans?|renminbi|won|baht|kronor|kroner|ruble?s?|riyals?|dirhams?)\b|\u0440\u0443\u0431|\u0433\u0440\u043d|\u5143|\u5186|\u5706|\u6b27\u5143|\u7f8e\u5143|"
+    r"\uc6d0|\uc704\uc548|\uc5d4|\ub2ec\ub7ec|\u092f\u0941\u0906\u0928|\u0930\u0941\u092a|\u062f\u0648\u0644\u0627\u0631|\u0631\u064a\u0627\u0644|\u20aa)",
     re.IGNORECASE,
 )
 _CURRENCY_WIDTH = 8
@@ -93,11 +98,13 @@ _ABOUT = re.compile(
 )
 # Without it, a number that no plus or bracket begins is no phone number.
 _PHONE_SHAPE = re.compile(r"\d{1,26}(?:[()]|[ .\-\u2011][\d(])")
-_PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d{1,4}\)?(?:[ .\-\u2011]?\(?\d{2,4}\)?){1,5}(?![\w-]|[.,]\d)")
+_PHONE = re.compile(
+    r"(?<![A-Za-z0-9_.])(?:\+|00)?\(?\d{1,4}\)?(?:[ .\-\u2011]?\(?\d{2,4}\)?){1,5}(?![A-Za-z0-9_-]|[.,]\d)"
+)
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-]*\Z")
 _ENUMERATED = re.compile(
     r"\b(?:step|option|section|chapter|article|page|figure|fig\.|table|part|question|item|point|phase|level|grade|"
-    r"version|verse|ver\.|v|line|no\.|opci\u00f3n|paso|\u00e9tape|schritt|passo|stap|\u0448\u0430\u0433|python|java|ios|"
+    r"version|verse|ver\.|v|line|opci\u00f3n|paso|\u00e9tape|schritt|passo|stap|\u0448\u0430\u0433|python|java|ios|"
     r"android|windows|\u00a7|\u7b2c)[ .#]*\Z",
     re.IGNORECASE,
 )
@@ -120,10 +127,21 @@ def tokens_of(text: str) -> list[Token]:
 
 def _urls(text: str) -> Iterator[Token]:
     for url in _URL.finditer(text):
-        written = url[0].rstrip(_TRAILING)
-        while written.endswith(")") and written.count("(") < written.count(")"):
-            written = written[:-1].rstrip(_TRAILING)
+        written = url[0] if url[0].isascii() else _FOREIGN.split(url[0], 1)[0]
+        if ")" in written:
+            written = _balanced(written)
+        written = written.rstrip(_TRAILING)
         yield Token("url", url.start(), url.start() + len(written), written, written)
+
+
+def _balanced(url: str) -> str:
+    """Return the URL up to the bracket that opened before it."""
+    depth = 0
+    for at, sign in enumerate(url):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return url[:at]
+    return url
 
 
 def _emails(text: str) -> Iterator[Token]:
@@ -181,7 +199,7 @@ def _split(text: str, start: int, end: int) -> Iterator[Token]:
             yield from _codes(text, at, end)
             return
         yield token
-        at = token.end
+        at = token.end + 2 * (text[token.end : token.end + 2].lower() in _ORDINALS)
         while at < end and not text[at].isdigit():
             if text[at].isalpha() and text[at] not in "Tt":
                 return
@@ -203,9 +221,7 @@ def _numeric(text: str, at: int, end: int) -> Token | None:
     phone = _phone(text, at)
     if phone:
         return phone
-    number = _SPACED.match(text, at)
-    if number is None or not (_money_before(text, at) or _CURRENCY_AFTER.match(text, number.end())):
-        number = _NUMBER.match(text, at)
+    number = _SPACED.match(text, at) or _NUMBER.match(text, at)
     if number is None:
         return None
     stop = number.end()
@@ -227,9 +243,16 @@ def _may_follow(rest: str) -> bool:
     letters = len(rest) - len(rest.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
     if letters == len(rest):
         return letters <= 3 or rest.lower() in SCALES or rest.lower() in _LONG_UNITS
-    return letters == 0 and rest[0] in "-/:" and rest[1:].replace(".", "").replace(",", "").isdigit()
+    range_end = _RANGE_END.fullmatch(rest)
+    return range_end is not None and (not range_end[1] or _is_unit(range_end[1].lower()))
 
 
+def _is_unit(word: str) -> bool:
+    return word in UNITS or word in DEGREES or word in SCALES or word in _ORDINALS
+
+
+_RANGE_END = re.compile(r"(?:st|nd|rd|th)?[-/:][\d.,]*\d([A-Za-z]{0,3})", re.IGNORECASE)
+_ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _LONG_UNITS = frozenset(
     {"mins", "hours", "days", "weeks", "months", "years", "miles", "grams", "litres", "liters", "bytes", "nights"}
 )
@@ -303,7 +326,11 @@ def _phone(text: str, at: int) -> Token | None:
         return None
     written = match[0]
     digits = "".join(sign for sign in written if sign.isdigit())
-    marked = written[0] in "+(" or sum(written.count(sign) for sign in " -.") >= 2
+    marked = (
+        written[0] in "+("
+        or sum(written.count(sign) for sign in " -.") >= 2
+        or (written[0] == "0" and "-" in written and len(digits) >= SHORTEST_WITH_AREA)
+    )
     if "." in written and any(len(group) < 3 for group in written.split(".")):
         return None
     if not (7 <= len(digits) <= 15) or not marked or len(digits) == len(written):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from draftcritic.core.fabrication._dates import Day, clock_at, day_at
+from draftcritic.core.fabrication._dates import Clock, Day, as_date, clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
 from draftcritic.core.fabrication._values import readings
 
@@ -21,13 +22,18 @@ _DATE = FromDigit(
 _DAY = FromDigit(r"(?<![\w/:.\-]\d)\d?(?!\d)")
 _CLOCK = FromDigit(
     r"(?<![0-9_:]\d)\d?(?::\d\d(?:\s?[aApP]\.?\s?[mM]\b)?|\s?[aApP]\.?\s?[mM]\b|\s?[hH]\s?\d\d|"
-    r"\s?[\u70b9\u9ede\u6642\uc2dc](?:\s?\d{1,2}|\u534a)?| Uhr)"
+    r"\s?[\u70b9\u9ede\u65f6\u6642\uc2dc]| Uhr|: [0-5]\d(?![\d:]))"
 )
+_CLOCK_SIGNS = ("\u70b9", "\u9ede", "\u65f6", "\u6642", "\uc2dc")
 _CJK_YEAR = FromDigit(r"\d{3}\s?[\u5e74\ub144]")
 _LONG = FromDigit(r"\d{3,}")
 _ISO_DURATION = re.compile(r"P(?<![A-Za-z0-9]P)(?:\d+[YMWD])*T(?:\d+(?:\.\d+)?[HMS])+(?![A-Za-z0-9])")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+# A date or a time as a record with a field for each part.
+_RECORD = re.compile(r"\{([^{}]{1,240})\}")
+_PART = re.compile(r"""["']([A-Za-z]{3,10})["']\s*:\s*["']?(\d{1,4})(?![\d.])""")
 _DAY_SIGNS = frozenset("snrt\u00ba\u00aa\u6708\uc6d4")
+_MONTH_SIGNS, _YEAR_SIGNS = frozenset("\u6708\uc6d4"), frozenset("\u5e74\ub144")
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -47,6 +53,8 @@ def days_in(text: str) -> frozenset[Day]:
     days = {day for written in _DATE.all_of(text) for day in _days_at(written, 0)}
     for found in _DAY.find(text):
         start, end = found.span()
+        if text[end : end + 1] in _MONTH_SIGNS and text[start - 2 : start].rstrip()[-1:] in _YEAR_SIGNS:
+            continue  # with its year, below
         # Beside a word, or with a sign for year or month behind it.
         if (
             text[end : end + 1] in _DAY_SIGNS
@@ -56,7 +64,19 @@ def days_in(text: str) -> frozenset[Day]:
             days.update(_days_at(text, start))
     for found in _CJK_YEAR.find(text) if "\u5e74" in text or "\ub144" in text else ():
         days.update(_days_at(text, found.start()))
+    for parts in _records_in(text, "month"):
+        if "day" in parts and as_date(day := Day(parts.get("year", 0), parts["month"], parts["day"])):
+            days.add(day)
     return frozenset(days)
+
+
+def _records_in(text: str, field: str) -> Iterator[dict[str, int]]:
+    """Yield the numbers of every flat record with that field, by their names in lower case."""
+    if f'"{field}"' in text or f"'{field}'" in text:
+        for record in set(_RECORD.findall(text)):
+            parts = {name.lower(): int(number) for name, number in _PART.findall(record)}
+            if field in parts:
+                yield parts
 
 
 def _days_at(text: str, start: int) -> tuple[Day, ...]:
@@ -67,13 +87,25 @@ def _days_at(text: str, start: int) -> tuple[Day, ...]:
 def clocks_in(text: str) -> frozenset[int]:
     """Return every time of day, in minutes since midnight."""
     clocks = set()
-    for written in _CLOCK.all_of(text):
-        clock = clock_at(written, 0)
-        if clock:
-            clocks.add(clock[0].minutes % DAY_MINUTES)
-            if clock[0].either:
-                clocks.add((clock[0].minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+    for clock in _read_clocks(text):
+        clocks.add(clock.minutes % DAY_MINUTES)
+        if clock.either:
+            clocks.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+    for parts in _records_in(text, "hour"):
+        minute = next((parts[name] for name in ("minute", "minutes", "min") if name in parts), 0)
+        clocks.add((60 * parts["hour"] + minute) % DAY_MINUTES)
     return frozenset(clocks)
+
+
+def _read_clocks(text: str) -> Iterator[Clock]:
+    read = (
+        clock_at(written.replace(": ", ":"), 0) for written in _CLOCK.all_of(text) if written[-1] not in _CLOCK_SIGNS
+    )
+    yield from (clock[0] for clock in read if clock)
+    if not text.isascii() and any(sign in text for sign in _CLOCK_SIGNS):
+        # The word for the half of the day stands before the number.
+        placed = (clock_at(text, found.start()) for found in _CLOCK.find(text) if found[0][-1] in _CLOCK_SIGNS)
+        yield from (clock[0] for clock in placed if clock)
 
 
 def endings_in(text: str) -> frozenset[str]:
