@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
-@contextmanager
-def scoped(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Give `variable` this value inside the block, and its earlier one after it; never across a `yield` to a caller."""
-    before = variable.get()
-    variable.set(value)
-    try:
-        yield
-    finally:
+class scoped(Generic[T]):  # noqa: N801 - reads as `with` blocks do
+    """Give a variable a value inside the block, and its earlier one after it; never across a `yield` to a caller."""
+
+    __slots__ = ("_before", "_value", "_variable")
+
+    def __init__(self, variable: ContextVar[T], value: T) -> None:
+        self._variable = variable
+        self._value = value
+
+    def __enter__(self) -> None:
+        self._before = self._variable.get()
+        self._variable.set(self._value)
+
+    def __exit__(self, *_: object) -> None:
         # Not by token: the block may end in another context, as a half-read stream does that is closed elsewhere, and
         # that must not raise.
-        variable.set(before)
+        self._variable.set(self._before)

@@ -126,13 +126,16 @@ class Call:
 
 def _streams_tokens(model: Any, run_manager: Any) -> bool:
     """Whether a listener of the run, such as LangGraph's messages mode, sees the tokens while the model writes."""
+    handlers = getattr(run_manager, "handlers", None)
+    if not handlers:
+        return False
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
     kind = type(model)
     if kind._stream is BaseChatModel._stream and kind._astream is BaseChatModel._astream:
         return False
-    return any(isinstance(h, _StreamingCallbackHandler) for h in getattr(run_manager, "handlers", None) or ())
+    return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
 
 
 def _new_run_id() -> Any:

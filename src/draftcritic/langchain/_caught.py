@@ -15,7 +15,7 @@ EMPTY: Mapping[str, Any] = {}
 def mapping_of(holder: Any, name: str) -> Mapping[str, Any]:
     """Return a mapping that an integration may have left out, or have filled with something else."""
     value = getattr(holder, name, None)
-    return value if isinstance(value, Mapping) else EMPTY
+    return value if type(value) is dict or isinstance(value, Mapping) else EMPTY
 
 
 class Answer(NamedTuple):

@@ -57,14 +57,15 @@ def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
 
 def draft_text(answers: Sequence[Answer]) -> str:
     """Return the text of a message, or of the chunks of a stream."""
-    return "".join(text_of(answer.content) for answer in answers)
+    return "".join([text_of(answer.content) for answer in answers])
 
 
 def is_no_draft(caught: Caught) -> bool:
     """Whether the answer is a tool-call message or a structured answer."""
-    return any(answer.tool_calls or answer.parsed for answer in caught.answers) or asks_for_structure(
-        caught.call_kwargs
-    )
+    for answer in caught.answers:
+        if answer.tool_calls or answer.parsed:
+            return True
+    return asks_for_structure(caught.call_kwargs)
 
 
 def messages_of(model: Any, prompt: Any) -> Sequence[Any]:

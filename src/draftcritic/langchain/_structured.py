@@ -16,10 +16,13 @@ _FORMAT_KEYS = (
     "output_format",  # Anthropic
     "guided_json",  # vLLM and NVIDIA
 )
+_TELLING_KEYS = frozenset({*_FORMAT_KEYS, "response_mime_type", "output_config"})
 
 
 def asks_for_structure(call_kwargs: Mapping[str, Any]) -> bool:
     """Whether a model call was told to answer in a format instead of text."""
+    if _TELLING_KEYS.isdisjoint(call_kwargs):
+        return False
     for key in _FORMAT_KEYS:
         if key in call_kwargs and _is_format(call_kwargs[key]):
             return True
