@@ -36,13 +36,12 @@ from draftcritic.core.fabrication._cues import (
     SUM_OF_PRICES,
     TOTAL,
 )
-from draftcritic.core.fabrication._dates import as_date
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token, is_approximate
+from draftcritic.core.fabrication._neighbours import Neighbours
 from draftcritic.core.fabrication._prices import Prices
-from draftcritic.core.fabrication._scan import DAY_MINUTES
-from draftcritic.core.fabrication._units import DEGREES, UNITS
+from draftcritic.core.fabrication._units import DEGREES, UNITS, words_of
 from draftcritic.core.fabrication._values import decimal_of, readings
 
 SCANNED = 4096
@@ -60,6 +59,7 @@ _HOURS_BEFORE = re.compile(
     r"\uc2dc\uac04),?\s?(?:and|y|et|und|e|en|\u0438)?\s?\Z",
     re.IGNORECASE,
 )
+_SCALE_OF_DEGREES = re.compile("[CFcf](?=elsius|ahrenheit|\\b)")
 _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
 _ABOUT_MINUTES = 30
 """Minutes to which a duration that the draft calls approximate is rounded."""
@@ -83,6 +83,7 @@ class Derivations:
         self._text = text
         self._numbers = numbers
         self._grounding = grounding
+        self._neighbours = Neighbours(text, grounding)
         self.open: set[int] = set()
         """Starts of the numbers that are not grounded: no number is worked out of them."""
 
@@ -110,8 +111,7 @@ class Derivations:
         return [float(number) for number in numbers if len(number) < 18]
 
     def _rounded(self, value: Decimal, token: Token) -> bool:
-        exponent = value.as_tuple().exponent
-        places = -exponent if isinstance(exponent, int) else 0
+        places = _places(value)
         wanted, half = float(value), 0.5 * 10.0**-places
         roughly = is_approximate(token, self._text)
         if roughly:
@@ -133,13 +133,19 @@ class Derivations:
             return self._share(wanted, token)
         unit = token.unit.lstrip("\u00b0").strip()
         if unit in DEGREES:
+            scale = _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
             others = [wanted * 9 / 5 + 32, (wanted - 32) * 5 / 9]
+            if scale:
+                others = others[:1] if scale[0] in "cC" else others[1:]
         else:
             others = [wanted * factor for factor in UNITS.get(unit, ())]
         # The sources' numbers have lost their sign.
-        near = 0.02 if is_approximate(token, self._text) else 0.006
+        # The result is rounded as it is written, and factors such as 1.61 are rounded, too.
+        near = 0.02 if is_approximate(token, self._text) else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
+        words = words_of(unit)
         return any(
             abs(number - abs(other)) <= max(near * abs(other), 0.51 if unit in DEGREES else 0)
+            and (words is None or self._grounding.stands_beside(f"{number:g}", words))
             for other in others
             for number in self._context
         )
@@ -184,10 +190,8 @@ class Derivations:
             minutes = float(value) * (60 if unit[0] == "h" else 1)
             return self._lies_between(minutes, roughly=is_approximate(token, self._text))
         if unit[:4] in {"day", "days", "nigh", "week"}:
-            days = sorted({day.toordinal() for found in self._grounding.days if (day := as_date(found))})
             span = int(value) * (7 if unit[0] == "w" else 1)
-            known = set(days[:LIST_LENGTHS])
-            return any(day + span in known or day + span - 1 in known for day in known)
+            return not self._neighbours.day_gaps.isdisjoint((span, span - 1))
         if unit[:4] == "year":
             years = {day.year for day in self._grounding.days if day.year}
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
@@ -195,20 +199,15 @@ class Derivations:
 
     def _lies_between(self, minutes: float, *, roughly: bool) -> bool:
         """Whether two times of the context are so far apart."""
-        clocks = self._grounding.clocks
-        if len(clocks) > LIST_LENGTHS:
-            return True
-        if roughly:
-            minutes = round(minutes / _ABOUT_MINUTES) * _ABOUT_MINUTES
-            clocks = frozenset(round(clock / _ABOUT_MINUTES) * _ABOUT_MINUTES for clock in clocks)
-        return any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+        gaps = self._neighbours.clock_gaps
+        return minutes in gaps or (roughly and any(abs(gap - minutes) <= _ABOUT_MINUTES // 2 for gap in gaps))
 
     def _lasts(self, minutes: int) -> bool:
         """Whether some source holds a duration of that many minutes, in whatever unit, or two times so far apart."""
         known, clocks = self._grounding.numbers, self._grounding.clocks
         if {str(minutes), str(minutes * 60), str(minutes * 60000), f"{minutes / 60:g}"} & known or minutes in clocks:
             return True
-        return len(clocks) <= LIST_LENGTHS and any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+        return minutes in self._neighbours.clock_gaps
 
     def _computed(self, value: Decimal, token: Token) -> bool:
         operands = self._operands(token)
@@ -341,6 +340,11 @@ class Derivations:
     @lazy
     def _sums_if_few(self) -> frozenset[Decimal]:
         return self._sums if len(self._sums) <= _LONGEST_RUN else frozenset()
+
+
+def _places(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _first_value(token: Token) -> list[Decimal]:

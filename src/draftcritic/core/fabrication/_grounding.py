@@ -24,6 +24,9 @@ _OCCURRENCES = 16
 _ESCAPED = re.compile(r"\\(?:[\"nt/]|u[0-9a-fA-F]{4})")
 _UNICODE_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
+_BESIDE = 32
+"""Characters before a number in which the words stand that say what it measures."""
+_FIELD_ENDS = re.compile(r"[,;{}\[\]\n]")
 _RANGE_WIDTH = 16
 """Characters of the other end of a range that are looked at."""
 _RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
@@ -251,6 +254,22 @@ class Grounding:
             if _is_alone(text, at, at + len(number)):
                 return True
         return False
+
+    def stands_beside(self, number: str, words: re.Pattern[str]) -> bool:
+        """Whether the number stands beside one of the words (in lower case), or in a format that is not found."""
+        text, at, stands = self.lower, -1, False
+        for _ in range(_OCCURRENCES):
+            at = text.find(number, at + 1)
+            if at < 0:
+                break
+            end = at + len(number)
+            if _is_alone(text, at, end):
+                stands = True
+                low = max(0, at - _BESIDE)
+                before = _FIELD_ENDS.split(text[low:at])[-1]
+                if words.search(before) or words.search(_FIELD_ENDS.split(text[end : end + _BESIDE // 2], 1)[0]):
+                    return True
+        return not stands
 
     def holds_ending(self, digits: str) -> bool:
         """Whether a longer number or code ends with these digits, as a card's number does."""

@@ -10,7 +10,8 @@ from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token
-from draftcritic.core.fabrication._scan import DAY_MINUTES
+from draftcritic.core.fabrication._neighbours import FEW, Neighbours
+from draftcritic.core.fabrication._scan import DAY_MINUTES, days_in
 from draftcritic.core.fabrication._values import NUMBER_WORDS
 
 RECENT = 6000
@@ -68,9 +69,6 @@ _ZONE = re.compile(
     r"Daylight )?Time)?|in [A-Z][a-z]+|local time|your time|hora local|heure locale|Ortszeit)\b"
 )
 _OFFSET_STAMP = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)|\b(?:UTC|GMT)\b")
-_KEYED_MINUTES = re.compile(
-    r"""["'][a-z_]{0,20}(?:minutes|_mins?|[a-z]Mins?|duration|length)["']\s*:\s*["']?(\d{1,4})(?![\d.])"""
-)
 _DURATION_SIGN = re.compile(r"\d{1,2}\s?[hH]")
 _NEXT_DAY = re.compile(r":\d\d\s?\+1\b|next day|overnight", re.IGNORECASE)
 _ARRIVAL = re.compile(r"arriv|land|lleg|ankunft|check-?out|end", re.IGNORECASE)
@@ -82,6 +80,7 @@ class Relations:
     def __init__(self, draft: str, grounding: Grounding) -> None:
         self._draft = draft
         self._grounding = grounding
+        self._neighbours = Neighbours(draft, grounding)
 
     def explains(self, token: Token) -> bool:
         """Whether the date or time is told from others that a source has."""
@@ -105,6 +104,14 @@ class Relations:
     def _known(self) -> list[date]:
         days = (as_date(day) for day in self._grounding.days if day.year)
         return sorted({day for day in days if day is not None})[:MOST_DAYS]
+
+    @lazy
+    def _named(self) -> list[date]:
+        """The dates from which others are told: all of few, of many those that the draft or the user names."""
+        if len(self._known) <= FEW:
+            return self._known
+        named = {day[1:] for day in days_in(self._draft) | days_in(self._grounding.user_text)}
+        return [day for day in self._known if (day.month, day.day) in named]
 
     @lazy
     def _todays(self) -> list[date]:
@@ -138,7 +145,7 @@ class Relations:
             ahead = (_moved(today, offset) for offset in range(-7, 15))
             yield from (day for day in ahead if day.weekday() in weekdays)
         spans = {days for found in _SPAN.finditer(said) for days in _days_of(found)}
-        for known in {*self._todays, *self._known} if spans else ():
+        for known in {*self._todays, *self._named} if spans else ():
             for days in spans:
                 yield _moved(known, days)
                 yield _moved(known, -days)
@@ -158,8 +165,7 @@ class Relations:
         """Whether a source holds a duration of that many minutes, or two times so far apart."""
         if not {str(minutes), str(60 * minutes), f"{minutes / 60:g}"}.isdisjoint(self._grounding.numbers):
             return True
-        clocks = self._grounding.clocks
-        return len(clocks) <= MOST_DAYS and any((clock + minutes) % DAY_MINUTES in clocks for clock in clocks)
+        return minutes in self._neighbours.clock_gaps
 
     def _explains_clock(self, clock: Clock, token: Token) -> bool:
         if _DURATION_SIGN.match(token.text) and self._lasts(clock.minutes):
@@ -167,13 +173,15 @@ class Relations:
         minutes = {clock.minutes % DAY_MINUTES}
         if clock.either:
             minutes.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
-        clocks = self._grounding.clocks
+        clocks = self._neighbours.named_clocks
         for length in self._durations:
             if any((at - length) % DAY_MINUTES in clocks or (at + length) % DAY_MINUTES in clocks for at in minutes):
                 return True
+        if self._neighbours.follows_duration(minutes):
+            return True
         if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
             return False
-        return any(at % 60 == known % 60 for at in minutes for known in clocks)
+        return any(at % 60 == known % 60 for at in minutes for known in self._grounding.clocks)
 
     @lazy
     def _durations(self) -> frozenset[int]:
@@ -181,7 +189,6 @@ class Relations:
         for found in _DURATION.finditer(self._said):
             count = 0.5 if found[2] else _number(found[1])
             lengths.add(int(count * (1 if found[3].startswith("min") else 60)))
-        lengths.update(map(int, _KEYED_MINUTES.findall(self._grounding.text)))
         return frozenset(length for length in lengths if 0 < length < DAY_MINUTES)
 
 

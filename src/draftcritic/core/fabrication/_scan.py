@@ -97,6 +97,22 @@ def clocks_in(text: str) -> frozenset[int]:
     return frozenset(clocks)
 
 
+def clocks_in_order(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each time of day stands, with its minutes since midnight."""
+    for found in _CLOCK.find(text):
+        clock = clock_at(text, found.start())
+        if clock:
+            yield found.start(), clock[0].minutes % DAY_MINUTES
+            if clock[0].either:
+                yield found.start(), (clock[0].minutes + DAY_MINUTES // 2) % DAY_MINUTES
+
+
+def days_in_order(text: str) -> Iterator[Day]:
+    """Yield the dates that are written in digits, in the order of the text."""
+    for found in _DATE.find(text):
+        yield from _days_at(text, found.start())[:1]
+
+
 def _read_clocks(text: str) -> Iterator[Clock]:
     read = (
         clock_at(written.replace(": ", ":"), 0) for written in _CLOCK.all_of(text) if written[-1] not in _CLOCK_SIGNS

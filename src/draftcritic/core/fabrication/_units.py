@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 DEGREES = frozenset(
     {
         *(
@@ -33,6 +35,32 @@ DEGREES = frozenset(
     }
 )
 """Words and signs for degrees of temperature; Celsius and Fahrenheit are tried."""
+_FAMILIES = {
+    "hour h hr hrs ore stunden horas heures minute minutes min mins minuten minutos second seconds sec secs s day days "
+    "tage d\u00edas jours giorni dias week weeks month months year years": (
+        r"h(?:ou)?rs?\b|m?[hms]\b|min|sec|day|week|month|year|dur|time|period|interval|age|stund|tag|hora|heure|jour|"
+        r"d\u00eda|giorn|\u65f6|\u6642|\u5206|\u5929|\uc2dc|\ubd84"
+    ),
+    "km kilometers kilometres mi mile miles mph m meters metres cm ft feet in inch inches": (
+        r"km|mi\b|mile|mph|met(?:er|re)|[cm]?m\b|ft\b|feet|foot|inch|dist|length|height|width|depth|altitude|elevation|"
+        r"range|visib|wind|speed|size|\u516c\u91cc|\u7c73"
+    ),
+    "kg kilograms kilos g grams lb lbs pounds": r"kg|kilo|gram|\bg\b|lbs?\b|pound|ounce|oz\b|weigh|mass",
+    "l liters litres": r"l\b|lit(?:er|re)|gal|volume|capacity|tank",
+    "mb gb tb kb": r"[kmgt]b|byte|size|storage|memory|ram|disk|data|usage|quota|limit",
+}
+_FAMILY_OF = {unit: re.compile(words) for units, words in _FAMILIES.items() for unit in units.split()}
+_TEMPERATURES = re.compile(
+    "temp|deg|\u00b0|feels|celsius|fahren|[cf]\\b|high|low|max|min|heat|dew|chill|warm|cold|\u6e29|\u6c14|\u6c17|\uae30\uc628|"
+    "\u0442\u0435\u043c\u043f|grad|\u062d\u0631\u0627\u0631|\u0924\u093e\u092a"
+)
+
+
+def words_of(unit: str) -> re.Pattern[str] | None:
+    """Return what a source has, in lower case, around a number that can be one of the unit, or of one like it."""
+    return _TEMPERATURES if unit in DEGREES else _FAMILY_OF.get(unit)
+
+
 UNITS: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunden", "horas", "heures", "ore"), (60, 3600, 1 / 24)),
     **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten", "minutos"), (60, 1 / 60, 60000)),
