@@ -31,6 +31,7 @@ from draftcritic.core.fabrication._cues import (
     DIFFERENCE,
     EQUATION,
     IDENTIFIER,
+    MONEY,
     REMAINDER,
     SUM,
     SUM_OF_PRICES,
@@ -60,10 +61,14 @@ _HOURS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SCALE_OF_DEGREES = re.compile("[CFcf](?=elsius|ahrenheit|\\b)")
+_ROUNDED_BY_CHANCE = 0.1
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|[^\x00-\x7f]|\Z)")
 _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
 _ABOUT_MINUTES = 30
 """Minutes to which a duration that the draft calls approximate is rounded."""
 _LABEL = re.compile(r"[^\W\d_][^\d\n:]{1,40}:[^\w\n]*\Z")
+_KEY_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SHORTEST_KEY_WORD, _KEY_STEM = 3, 6
 _LONGEST_TERM = 400
 _RUN_GAP = 250
 _LONGEST_RUN = 8
@@ -121,11 +126,17 @@ class Derivations:
         elif not places and wanted < 10:
             return False
         # A number that is whole itself is not rounded to another whole one, unless the draft says so.
-        return any(
+        found = any(
             abs(number - wanted) <= half + 1e-9 or (places and int(number * 10**places) == int(wanted * 10**places))
             for number in self._context
             if roughly or number != int(number)
         )
+        return found and (roughly or places > 0 or self._rounds_few(wanted))
+
+    def _rounds_few(self, wanted: float) -> bool:
+        """Whether so few broken numbers lie about here that one of them is hardly met by chance."""
+        about = sum(wanted / 2 <= number <= 2 * wanted and number != int(number) for number in self._context)
+        return about <= _ROUNDED_BY_CHANCE * wanted
 
     def _converted(self, value: Decimal, token: Token) -> bool:
         wanted = float(value)
@@ -217,12 +228,12 @@ class Derivations:
             is_result and any(value in set(results(operands)) for results in (pairs, runs, products))
         ):
             return True
-        cue = self._line_before(token, _CUE_BEFORE) + self._text[token.start : token.end + _CUE_AFTER]
+        cue = self._sentence_around(token)
         if (SUM_OF_PRICES if token.kind == "price" else SUM).search(cue) and (
-            self._summed(value, operands) or value in self._sums_of_labels
+            self._summed(value, operands, token) or value in self._sums_of_labels
         ):
             return True
-        if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._sums_if_few])):
+        if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._sums_if_few(token)])):
             return True
         if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
             return True
@@ -234,17 +245,23 @@ class Derivations:
             or self._completes_total(value, token)
         )
 
+    def _sentence_around(self, token: Token) -> str:
+        before = _SENTENCE_END.split(self._line_before(token, _CUE_BEFORE))[-1]
+        after = _SENTENCE_END.split(self._text[token.end : token.end + _CUE_AFTER], 1)[0]
+        return f"{before}{self._text[token.start : token.end]}{after}"
+
     def _line_before(self, token: Token, length: int) -> str:
         low = max(0, token.start - length)
         return self._text[max(low, self._text.rfind("\n", low, token.start)) : token.start]
 
-    def _summed(self, value: Decimal, operands: Sequence[Decimal]) -> bool:
+    def _summed(self, value: Decimal, operands: Sequence[Decimal], token: Token) -> bool:
         if value in set(runs(operands)) or value in set(products(operands)):
             return True
         # With cents, a sum over some of many is hardly met by chance.
         if value != value.to_integral_value() and value in set(subsets(operands)):
             return True
-        return value in self._sums or any(value / count in self._sums for count in COUNTS)
+        sums = self._sums_for(token)
+        return value in sums or any(value / count in sums for count in COUNTS)
 
     @lazy
     def _prices(self) -> Prices:
@@ -311,9 +328,9 @@ class Derivations:
         ]
 
     @lazy
-    def _sums(self) -> frozenset[Decimal]:
-        """Sums over neighbouring values of one key: the prices of the parts of one record."""
-        sums: set[Decimal] = set()
+    def _sums(self) -> dict[str, set[Decimal]]:
+        """Key -> sums over its neighbouring values: the prices of the parts of one record."""
+        sums: dict[str, set[Decimal]] = {}
         runs: dict[str, tuple[int, list[Decimal]]] = {}
         for found in _KEYED.finditer(self._grounding.text):
             value = decimal_of(found[2])
@@ -323,8 +340,17 @@ class Derivations:
             run = [*run, value] if found.start() - last < _RUN_GAP else [value]
             runs[found[1]] = (found.start(), run)
             if 1 < len(run) <= _LONGEST_RUN:
-                sums.add(sum(run, Decimal(0)))
-        return frozenset(sums)
+                sums.setdefault(found[1], set()).add(sum(run, Decimal(0)))
+        return sums
+
+    def _sums_for(self, token: Token) -> frozenset[Decimal]:
+        """The sums over values of its kind: amounts of money, or what the draft calls as the key does."""
+        if token.kind == "price":
+            fit = [sums for key, sums in self._sums.items() if MONEY.search(key)]
+        else:
+            sentence = self._sentence_around(token).lower()
+            fit = [sums for key, sums in self._sums.items() if any(word in sentence for word in _key_words(key))]
+        return frozenset[Decimal]().union(*fit)
 
     @lazy
     def _amounts(self) -> frozenset[Decimal]:
@@ -337,9 +363,13 @@ class Derivations:
         written = re.findall(r"[$\u20ac\u00a3](\d[\d.,]*)", self._grounding.text[-RECENT:])
         return list(dict.fromkeys(value for found in written[-8:] for value in _first(found.rstrip(".,"))))
 
-    @lazy
-    def _sums_if_few(self) -> frozenset[Decimal]:
-        return self._sums if len(self._sums) <= _LONGEST_RUN else frozenset()
+    def _sums_if_few(self, token: Token) -> frozenset[Decimal]:
+        few = sum(map(len, self._sums.values())) <= _LONGEST_RUN
+        return self._sums_for(token) if few else frozenset()
+
+
+def _key_words(key: str) -> list[str]:
+    return [word[:_KEY_STEM].lower() for word in _KEY_PARTS.findall(key) if len(word) >= _SHORTEST_KEY_WORD]
 
 
 def _places(value: Decimal) -> int:
