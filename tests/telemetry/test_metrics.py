@@ -8,8 +8,10 @@ import threading
 import weakref
 
 import pytest
+from opentelemetry import trace
 from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from support.sdk import labels
 from support.telemetry import CALL, FIRED, Harness, failed, finding, not_evaluated, review, skipped
 
@@ -391,7 +393,28 @@ def test_what_a_full_queue_loses_leads_to_the_newest_trace(harness: Harness) -> 
     collected = harness.metrics()
     for name in ("draftcritic.dropped", "draftcritic.gate.decisions"):
         exemplars = [e for point in collected[name].data.data_points for e in point.exemplars]
-        assert [(e.value, e.trace_id) for e in exemplars] == [(2, span.get_span_context().trace_id)]
+        assert [(e.value, e.trace_id) for e in exemplars] == [(1, span.get_span_context().trace_id)]
+
+
+def test_a_trace_that_is_not_sampled_leaves_the_exemplar_to_one_that_is(harness: Harness) -> None:
+    sampled, not_sampled = (
+        trace.set_span_in_context(NonRecordingSpan(SpanContext(n, n, False, TraceFlags(flags))))
+        for n, flags in ((7, 1), (8, 0))
+    )
+    for context in (not_sampled, sampled, not_sampled):
+        harness.recorder.metrics.decided(GateDecision.SKIPPED, GateReason.CONFIDENT, context)
+    point = harness.points("draftcritic.gate.decisions")[labels(gate__decision="skipped", gate__reason="confident")]
+    assert point.value == 3
+    assert [(exemplar.value, exemplar.trace_id) for exemplar in point.exemplars] == [(1, 7)]
+
+
+def test_every_count_of_many_threads_is_collected_once(harness: Harness) -> None:
+    threads = [threading.Thread(target=lose, args=(harness, 200)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        harness.metrics()
+    assert lost(harness) == [1600, 1600]
 
 
 def test_nothing_that_a_full_queue_loses_gets_lost_between_two_recorders(harness: Harness) -> None:
@@ -411,7 +434,7 @@ def test_nothing_that_a_full_queue_loses_gets_lost_between_two_recorders(harness
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_counts_what_it_loses_with_a_lock_of_its_own(harness: Harness) -> None:
-    lock = harness.recorder.metrics._lost._lock
+    lock = harness.recorder.metrics._dropped._lock
     held, release = threading.Event(), threading.Event()
 
     def hold() -> None:

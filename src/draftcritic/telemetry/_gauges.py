@@ -11,7 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
@@ -64,7 +64,7 @@ class State:
         policy_whole: whether the policy's file holds.
     """
 
-    def __init__(self, tallies: Sequence[Tally] = ()) -> None:
+    def __init__(self, tallies: Sequence[Tally[Any]] = ()) -> None:
         self._tallies = tallies
         self.depth = Depth()
         self.circuits: dict[str, int] = {}

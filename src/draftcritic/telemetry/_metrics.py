@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from opentelemetry.context import Context
-
 from draftcritic.core import (
     Action,
     CircuitState,
@@ -24,13 +22,12 @@ from draftcritic.core import (
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 from draftcritic.telemetry._gauges import State
-from draftcritic.telemetry._tally import Tally
+from draftcritic.telemetry._tally import NO_TRACE, Tally
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.metrics import Counter, Meter, MeterProvider
 
-_NO_TRACE = Context()
-"""Zeros belong to no trace: an exemplar of theirs would lead to whatever runs just now."""
 FIRED_REASONS = (
     GateReason.SENSITIVE_TAG,
     GateReason.FABRICATION,
@@ -93,22 +90,19 @@ class Metrics:
         self._meter = meter
         self._skus: set[str] = set()
         self._create(meter)
-        # A queue that is full stays so while drafts come, and each of them is lost.
-        self._lost = Tally(self._dropped, {names.REASON: names.DROP_QUEUE_FULL})
-        self._displaced = Tally(self._decisions, _decision_labels(GateDecision.NOT_EVALUATED, GateReason.QUEUE_FULL))
-        self._state = State((self._lost, self._displaced))
+        self._state = State((self._reviews, self._decisions, self._dropped))
 
     def _create(self, meter: Meter) -> None:
         def counter(name: str, unit: str) -> Counter:
             return meter.create_counter(name, unit, DESCRIPTIONS[name])
 
-        self._reviews = counter(names.METRIC_REVIEWS, names.UNIT_REVIEW)
-        self._decisions = counter(names.METRIC_GATE_DECISIONS, names.UNIT_DECISION)
+        self._reviews = Tally(counter(names.METRIC_REVIEWS, names.UNIT_REVIEW), _labels)
+        self._decisions = Tally(counter(names.METRIC_GATE_DECISIONS, names.UNIT_DECISION), _decision_labels)
+        self._dropped = Tally(counter(names.METRIC_DROPPED, names.UNIT_DRAFT), _drop_labels)
         self._tokens = counter(names.METRIC_TOKENS, names.UNIT_TOKEN)
         self._cost = counter(names.METRIC_COST, names.UNIT_USD)
         self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
         self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
-        self._dropped = counter(names.METRIC_DROPPED, names.UNIT_DRAFT)
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,
             names.UNIT_SECOND,
@@ -133,18 +127,18 @@ class Metrics:
         for sku in skus:
             self.expect_sku(sku)
         for series in _unasked_series(self._mode):
-            self._reviews.add(0, _labels(series, names.SKU_UNKNOWN), _NO_TRACE)
+            self._reviews.start_at_zero((series, names.SKU_UNKNOWN))
         for decision, reasons in (
             (GateDecision.FIRED, FIRED_REASONS),
             (GateDecision.SKIPPED, SKIPPED_REASONS),
             (GateDecision.NOT_EVALUATED, NOT_EVALUATED_REASONS),
         ):
             for reason in reasons:
-                self._decisions.add(0, _decision_labels(decision, reason), _NO_TRACE)
+                self._decisions.start_at_zero((decision, reason))
         for failure in Failure:
-            self._failures.add(0, {names.FAILURE: failure.value}, _NO_TRACE)
+            self._failures.add(0, {names.FAILURE: failure.value}, NO_TRACE)
         for drop in names.DROP_REASONS:
-            self._dropped.add(0, {names.REASON: drop}, _NO_TRACE)
+            self._dropped.start_at_zero(drop)
         self._state.tell(provider, self._meter, DESCRIPTIONS)
 
     def close(self) -> None:
@@ -157,12 +151,12 @@ class Metrics:
         if label not in self._skus:
             self._skus.add(label)
             for series in _asked_series(self._mode):
-                self._reviews.add(0, _labels(series, label), _NO_TRACE)
+                self._reviews.start_at_zero((series, label))
             self._state.circuits.setdefault(label, CIRCUIT_VALUES[CircuitState.CLOSED])
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
         """Count what the gate did with a draft."""
-        self._decisions.add(1, _decision_labels(decision, reason), context)
+        self._decisions.count((decision, reason), context)
 
     def reviewed(self, review: Review, context: Context) -> None:
         """Record a finished review.
@@ -190,15 +184,7 @@ class Metrics:
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review."""
-        if reason == names.DROP_QUEUE_FULL:
-            self._lost.count()
-            return
-        known = reason if reason in names.DROP_REASONS else names.DROP_ERROR
-        self._dropped.add(1, {names.REASON: known})
-
-    def displaced(self) -> None:
-        """Count a draft that a full queue left no place for, among what the gate did."""
-        self._displaced.count()
+        self._dropped.count(reason if reason in names.DROP_REASONS else names.DROP_ERROR)
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown or shrunk."""
@@ -215,7 +201,7 @@ class Metrics:
     def _verdict(self, review: Review, series: Series, reflection: Judged | Failed | None, context: Context) -> None:
         call = reflection.call if reflection is not None else None
         sku = self._sku(call.sku if call is not None else None)
-        self._reviews.add(1, _labels(series, sku), context)
+        self._reviews.count((series, sku), context)
         duration = amount_of(review.duration_s)
         if duration is not None:
             labels = {names.VERDICT: series[0]._value_, names.SKU: sku}
@@ -240,22 +226,24 @@ class Metrics:
         return self._bound(sku) if sku else names.SKU_UNKNOWN
 
 
-# `_value_` is what `value` returns, without its call: these are made for every draft.
-
-
-def _labels(series: Series, sku: str) -> dict[str, str]:
-    verdict, source, reason, action = series
+def _labels(of_sku: tuple[Series, str]) -> dict[str, str]:
+    (verdict, source, reason, action), sku = of_sku
     return {
-        names.VERDICT: verdict._value_,
-        names.VERDICT_SOURCE: source._value_,
-        names.GATE_REASON: reason._value_,
-        names.ACTION: action._value_,
+        names.VERDICT: verdict.value,
+        names.VERDICT_SOURCE: source.value,
+        names.GATE_REASON: reason.value,
+        names.ACTION: action.value,
         names.SKU: sku,
     }
 
 
-def _decision_labels(decision: GateDecision, reason: GateReason) -> dict[str, str]:
-    return {names.GATE_DECISION: decision._value_, names.GATE_REASON: reason._value_}
+def _decision_labels(decided: tuple[GateDecision, GateReason]) -> dict[str, str]:
+    decision, reason = decided
+    return {names.GATE_DECISION: decision.value, names.GATE_REASON: reason.value}
+
+
+def _drop_labels(reason: str) -> dict[str, str]:
+    return {names.REASON: reason}
 
 
 def _action(mode: Mode, verdict: Verdict) -> Action:

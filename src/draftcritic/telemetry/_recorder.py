@@ -136,7 +136,7 @@ class TelemetryRecorder:
     def displaced(self) -> None:
         """Count a draft that a full queue left no place for: it never reached the gate, and has no span."""
         with self.boundary.around("displaced"):
-            self.metrics.displaced()
+            self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.QUEUE_FULL)
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown (positive) or shrunk (negative)."""

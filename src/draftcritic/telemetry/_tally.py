@@ -1,35 +1,41 @@
-"""Counts what may come faster than a counter can take it."""
+"""Counts what every draft counts, at the price of a plain number."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opentelemetry import context as context_api
+from opentelemetry import trace
+from opentelemetry.context import Context
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
     from opentelemetry.metrics import Counter
 
+NO_TRACE = Context()
+"""What belongs to no trace: an exemplar of it would lead to whatever runs just now."""
+SeriesT = TypeVar("SeriesT")
 
-class Tally:
-    """One series of a counter, counted in a plain number that the counter is given when somebody collects.
 
-    As long as nobody says that he will, the counter is given each count at once.
+class Tally(Generic[SeriesT]):
+    """A counter that counts by one, in numbers of its own that it hands on when somebody collects.
+
+    Giving the SDK a count costs ten times as much as everything here. As long as nobody says that he collects, each
+    count is handed on at once.
 
     Args:
-        counter: the counter.
-        labels: of the series.
+        counter: gets the counts.
+        labels: returns the labels of a series.
     """
 
-    def __init__(self, counter: Counter, labels: Mapping[str, str]) -> None:
+    def __init__(self, counter: Counter, labels: Callable[[SeriesT], dict[str, str]]) -> None:
         self._counter = counter
         self._labels = labels
         self._gathers = False
-        self._count = 0
-        self._newest: Context | None = None
+        self._counts: dict[SeriesT, int] = {}
+        self._newest: dict[SeriesT, Context] = {}
         self._start()
 
     def _start(self) -> None:
@@ -37,30 +43,49 @@ class Tally:
         self._lock = threading.RLock()
         self._pid = os.getpid()
 
-    def count(self) -> None:
-        """Count one."""
+    def start_at_zero(self, series: SeriesT) -> None:
+        """Let a series exist."""
+        self._counter.add(0, self._labels(series), NO_TRACE)
+
+    def count(self, series: SeriesT, context: Context | None = None) -> None:
+        """Count one.
+
+        Args:
+            series: what it counts for.
+            context: of what is counted, for exemplars; the current one by default.
+        """
+        if context is None:
+            context = context_api.get_current()
+        sampled = trace.get_current_span(context).get_span_context().trace_flags.sampled
         if self._pid != os.getpid():
             self._start()
         with self._lock:
             if self._gathers:
-                self._count += 1
-                self._newest = context_api.get_current()
+                self._counts[series] = self._counts.get(series, 0) + 1
+                if sampled:
+                    self._newest[series] = context
                 return
-        self._counter.add(1, self._labels)
+        self._counter.add(1, self._labels(series), context)
 
     def gather(self, gathers: bool) -> None:
         """Say whether `hand_on` will be called at every collection from now on."""
+        if self._pid != os.getpid():
+            self._start()
         with self._lock:
             self._gathers = gathers
         if not gathers:
             self.hand_on()
 
     def hand_on(self) -> None:
-        """Give the counter what was counted, in the context of the newest: its exemplar leads to that trace."""
+        """Give the counter what was counted; the newest of each series that is sampled leads to its trace."""
         if self._pid != os.getpid():
             self._start()
         with self._lock:
-            count, self._count = self._count, 0
-            context, self._newest = self._newest, None
-        if count:
-            self._counter.add(count, self._labels, context)
+            counts, self._counts = self._counts, {}
+            newest, self._newest = self._newest, {}
+        for series, count in counts.items():
+            labels, context = self._labels(series), newest.get(series)
+            if context is not None:
+                self._counter.add(1, labels, context)
+            if rest := count - (context is not None):
+                self._counter.add(rest, labels, NO_TRACE)

@@ -83,9 +83,8 @@ REASON: Final = "draftcritic.reason"
 DIRECTION_INPUT: Final = "input"
 DIRECTION_OUTPUT: Final = "output"
 DIRECTIONS: Final = (DIRECTION_INPUT, DIRECTION_OUTPUT)
-DROP_QUEUE_FULL: Final = "queue_full"
 DROP_ERROR: Final = "error"
-DROP_REASONS: Final = (DROP_QUEUE_FULL, "shutdown", DROP_ERROR)
+DROP_REASONS: Final = ("queue_full", "shutdown", DROP_ERROR)
 KIND_OTHER: Final = "other"
 """Label of a fabrication kind that is none of the detector's."""
 
