@@ -81,7 +81,20 @@ class _Turn:
             return True
         if not self.tools.called:
             return False
-        return claim.is_state or claim.word[:_STEM] in self.results or claim.action[:_STEM] in self.results
+        if claim.is_state and (claim.language != "en" or self._is_said(claim, self._names)):
+            return True  # the words of a record are hardly those of another language
+        return self._is_said(claim, self.results)
+
+    @lazy
+    def _names(self) -> str:
+        """The words of the names of the tools."""
+        return " ".join(self._grounding.tool_names).replace("_", " ")
+
+    @staticmethod
+    def _is_said(claim: ActionClaim, text: str) -> bool:
+        """Whether the text has the word of the claim, or the English word for its action done."""
+        word, action = re.escape(claim.word[:_STEM]), re.escape(claim.action[:_STEM])
+        return re.search(rf"(?<![^\W_])(?:{word}|{action}[a-z]{{0,6}}ed(?![a-z]))", text) is not None
 
 
 def claimed_actions(

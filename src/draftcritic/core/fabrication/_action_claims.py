@@ -238,6 +238,7 @@ class _Scene:
             or language.vetoes_after.match(f" {' '.join(marked)} ")
             or self._is_asked(is_whole=report[0][1] == START)
             or _is_quoted(self.text, self.start)
+            or (report[0][1] == START and self._is_signal())
         ):
             return None
         start = next(
@@ -255,6 +256,11 @@ class _Scene:
             is_state=is_state,
             refers_back=language.refers_back.search(left + inside[1:]) is not None,
         )
+
+    def _is_signal(self) -> bool:
+        """Whether the word is one of a protocol between programs: it stands alone, in capitals."""
+        rest = self.text[self.end : self.end + _LOOK_AHEAD].partition("\n")[0]
+        return self.text[self.start : self.end].isupper() and not rest.strip("_*` ")
 
     def _is_asked(self, *, is_whole: bool) -> bool:
         """Whether the sentence asks, and not only for something else behind a comma.

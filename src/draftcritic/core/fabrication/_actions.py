@@ -39,6 +39,7 @@ _RELATIVE = re.compile(
     r"\b(?:the|your|these|those|all|both|any|every|each|no)\s(?:[\w'\u2019-]{1,24}\s){1,4}(?:that\s|which\s)?\Z", re.I
 )
 _RELATIVE_WIDTH = 80
+_NOT_YET = re.compile(r"\b(?:before|until|till|unless|if|whenever)\s\Z", re.I)
 
 # Without case, `I` is also these two letters of Turkish. The engine looks fast for one of a few characters.
 CLAIM = re.compile(rf"[Ii\u0130\u0131](?<!\w.)(?i:\s+({'|'.join(TOOL_HINTS)})\b)")
@@ -56,3 +57,8 @@ def tool_fits(verb: str, tool_names: Sequence[str]) -> bool:
 def refers_back(text: str, at: int) -> bool:
     """Whether the claim only says which things are meant: "the reminders I deleted"."""
     return _RELATIVE.search(text[max(0, at - _RELATIVE_WIDTH) : at]) is not None
+
+
+def is_open(text: str, at: int) -> bool:
+    """Whether the claim only says on what something else depends: "check it before I sent it"."""
+    return _NOT_YET.search(text[max(0, at - _RELATIVE_WIDTH) : at]) is not None

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from draftcritic.core.fabrication._action_check import claimed_actions
-from draftcritic.core.fabrication._actions import CLAIM, refers_back, tool_fits
+from draftcritic.core.fabrication._actions import CLAIM, is_open, refers_back, tool_fits
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS
 from draftcritic.core.fabrication._lazy import lazy
@@ -140,7 +140,7 @@ def find_fabrications(
 def _verb_claims(draft: _Draft) -> Iterator[FabricationFinding]:
     tool_names = draft.grounding.tool_names
     for claim in draft.claims:
-        if tool_fits(claim[1], tool_names):
+        if tool_fits(claim[1], tool_names) or is_open(draft.text, claim.start()):
             continue
         if not (refers_back(draft.text, claim.start()) and draft.grounding.context_has_data):
             yield FabricationFinding(

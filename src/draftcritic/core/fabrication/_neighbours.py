@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, pairwise
 
 from draftcritic.core.fabrication import _scan
-from draftcritic.core.fabrication._dates import as_date
+from draftcritic.core.fabrication._dates import Day, as_date
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._scan import DAY_MINUTES
@@ -93,5 +93,5 @@ def _distances(days: Collection[int]) -> Iterator[int]:
     return (abs(later - day) for day in days for later in days)
 
 
-def _ordinals(days: Iterable[_scan.Day]) -> Iterator[int]:
+def _ordinals(days: Iterable[Day]) -> Iterator[int]:
     return (real.toordinal() for day in days if (real := as_date(day)))
