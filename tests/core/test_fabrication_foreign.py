@@ -1,0 +1,115 @@
+# ruff: noqa: RUF001 - drafts in other scripts are the point here
+"""What records and drafts of other trades and languages look like, and what chance may not ground."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from draftcritic.core import detect_fabrication
+
+TWINS = [
+    # Times and dates of other languages, in the source as in the draft.
+    ({"time": "그날 오후 3시 07분"}, "출발은 오후 3시 07분입니다.", "출발은 오후 4시 19분입니다."),
+    ({"abfahrt": "21:15"}, "火车21时15分出发。", "火车20时45分出发。"),
+    ({"t": "13:15"}, "下午1点1刻开始。", "下午1点3刻开始。"),
+    ({"t": "08:50"}, "上午8点50出发。", "上午8点20出发。"),
+    ({"opens": "9: 30-20: 15"}, "Open from 9:30 to 20:15.", "Open from 9:40 to 20:15."),
+    ({"t": "05:24"}, "The first one leaves at 0524.", "The first one leaves at 0642."),
+    ({"released": "2016-09-14"}, "यह 14 सितंबर, 2016 को आई थी।", "यह 19 सितंबर, 2016 को आई थी।"),
+    ({"방영일": "2016년 9월 14일"}, "2016년 9월 14일에 방영되었습니다.", "2034년 9월 14일에 방영되었습니다."),
+    (
+        {"departure": {"year": 2023, "month": 7, "day": 19, "hour": 6, "min": 40}},
+        "You leave on July 19 at 6:40 am.",
+        "You leave on July 21 at 7:10 am.",
+    ),
+    # Numbers with spaces, beside words of other scripts, and scaled by the name of a field.
+    ({"prix": 128400}, "Ce modèle coûte 128 400 yuans.", "Ce modèle coûte 182 400 yuans."),
+    ({"habitants": 2102650}, "La ville compte 2 102 650 habitants.", "La ville compte 2 120 650 habitants."),
+    ({"phone": "0571-86420011"}, "电话是0571-86420011，欢迎致电。", "电话是0571-86420077，欢迎致电。"),
+    ({"phone": "0571-86420011"}, "전화번호는 0571-86420011입니다.", "전화번호는 0571-86420077입니다."),
+    ({"价格(万元)": 16.28}, "这款车的价格是16.28万。", "这款车的价格是18.26万。"),
+    ({"low": 45, "high": 61}, "Expect 45-61F today.", "Expect 45-73F today."),
+    ({"dates": ["2024-05-27", "2024-05-30"]}, "It is free on the 27th-30th.", "It is free on the 26th-30th."),
+    (
+        {"docs": "https://wiki.example.org/guide/"},
+        "[안내](https://wiki.example.org/guide/)에서 확인하세요.",
+        "[안내](https://wiki.example.org/manual/)에서 확인하세요.",
+    ),
+    (
+        {"url": "https://shop.example.org/a1"},
+        "请访问https://shop.example.org/a1了解详情。",
+        "见https://shop.example.org/b2。",
+    ),
+    # A number in an address is no number of a list.
+    ({"address": "No. 188, Harbour Avenue"}, "It is at No. 188, Harbour Avenue.", "It is at No. 157, Harbour Avenue."),
+    # A year is added to a date, but not any.
+    ({"today": "2024-05-01", "leave": "May 27"}, "You leave on May 27, 2024.", "You leave on May 27, 2042."),
+]
+
+
+def flagged(draft, result, user=""):
+    calls = [{"name": "look_up", "args": {}, "result": json.dumps(result, ensure_ascii=False)}]
+    return [finding.identifier for finding in detect_fabrication(draft, calls, user_message=user)]
+
+
+@pytest.mark.parametrize(("record", "honest", "made_up"), TWINS)
+def test_records_and_drafts_of_other_languages(record, honest, made_up):
+    assert flagged(honest, record) == []
+    assert flagged(made_up, record) != []
+
+
+def trains(count):
+    """Records with three times, a duration and a distance each."""
+    chance = random.Random(count)
+    for number in range(count):
+        start, length = chance.randrange(1440), chance.randrange(40, 240)
+        end = (start + length) % 1440
+        yield {
+            "train": f"TR{1000 + number}",
+            "departs": f"{start // 60:02}:{start % 60:02}",
+            "arrives": f"{end // 60:02}:{end % 60:02}",
+            "duration_minutes": length,
+            "distance_km": chance.randrange(20, 400),
+            "price": round(chance.uniform(5, 400), 2),
+            "seats": chance.randrange(1, 180),
+        }
+
+
+@pytest.mark.parametrize(
+    ("form", "values"),
+    [
+        ("It takes {} minutes.", range(31, 300, 7)),
+        ("You stay {} days.", range(11, 90, 2)),
+        ("It leaves at {}.", [f"{hour}:{hour + 31}" for hour in range(10, 24)]),
+        ("The fare is ${}.", range(21, 400, 9)),
+        ("The total is ${}.", range(21, 900, 19)),
+        ("That is {} miles.", range(420, 900, 11)),
+    ],
+)
+def test_between_many_numbers_chance_grounds_little(form, values):
+    records = list(trains(30))
+    said = json.dumps(records)
+    made_up = [value for value in values if str(value) not in said]
+    missed = [value for value in made_up if not flagged(form.format(value), records)]
+    assert len(missed) <= 0.3 * len(made_up), missed
+
+
+def test_what_one_record_gives_is_told_among_many():
+    records = [*trains(30), {"train": "TR77", "departs": "06:10", "duration_minutes": 95}]
+    assert flagged("TR77 leaves at 06:10 and arrives at 7:45 am.", records) == []
+    assert flagged(f"It leaves at {records[0]['departs']}; two hours later you are there.", records) == []
+
+
+def test_a_sum_is_looked_for_among_values_of_its_kind():
+    record = {"items": [{"kcal": 210, "price": 4.5}, {"kcal": 340, "price": 6.25}]}
+    assert flagged("That is 550 kcal in total, for $10.75 altogether.", record) == []
+    assert flagged("The total is $550.", record) == ["$550"]
+
+
+def test_the_word_for_a_difference_stands_in_the_sentence_of_the_number():
+    record = {"price": 157.84, "train": "TR1204"}
+    assert flagged("Train TR1204 leaves soon. It costs $157.84.", record, "in 2 hours") == []
+    assert flagged("Train TR1204 leaves soon. It costs $311.", record, "in 2 hours") == ["$311"]
