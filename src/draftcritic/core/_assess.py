@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
@@ -21,6 +22,19 @@ Findings = tuple[FabricationFinding, ...]
 
 logger = logging.getLogger(__name__)
 
+_SIGNALS = (
+    GateReason.SENSITIVE_TAG,
+    GateReason.FABRICATION,
+    GateReason.TOOL_ACTION,
+    GateReason.INTENT_ACTION,
+    GateReason.INTENT_AMBIGUOUS,
+    GateReason.CLAIMS,
+    GateReason.LOW_CONFIDENCE,
+    GateReason.NOT_TRIVIAL,
+    GateReason.CONFIDENT,
+    GateReason.TRIVIAL_ACK,
+)
+"""In the order of `GateReason`."""
 _SELECTIVE_FLOORS = frozenset(
     {
         GateReason.SENSITIVE_TAG,
@@ -49,7 +63,8 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     if not turn.draft.strip():
         return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
     confidence, invalid = measure_activation(turn.activation)
-    hit = detect_sensitive_hit(turn.activation, policy.all_sensitive_tags)
+    tags = policy.all_sensitive_tags
+    hit = detect_sensitive_hit(turn.activation, tags) if tags else None
     found = _findings(turn, policy) if findings is None else tuple(findings)
     signals = _signals(turn, policy, confidence, hit, found)
     gate = _usable_gate(policy)
@@ -92,24 +107,24 @@ def _findings(turn: Turn, policy: Policy) -> Findings | None:
 def _signals(
     turn: Turn, policy: Policy, confidence: float, hit: str | None, found: Findings | None
 ) -> tuple[GateReason, ...]:
-    """Return what holds, in the order of `GateReason`."""
+    """Return which of `_SIGNALS` hold."""
     label = getattr(turn.intent, "label", None)
     claims = draft_has_claims(turn.draft)
     trivial = not claims and acknowledges(turn.draft, policy.trivial_ack_patterns)
     confident = not critic_gate_fires(confidence, None, policy.confidence_threshold)
     held = (
-        (hit is not None, GateReason.SENSITIVE_TAG),
-        (found, GateReason.FABRICATION),
-        (took_tool_action(turn.tool_calls, policy.read_only_tools), GateReason.TOOL_ACTION),
-        (label == "action", GateReason.INTENT_ACTION),
-        (label == "ambiguous", GateReason.INTENT_AMBIGUOUS),
-        (claims, GateReason.CLAIMS),
-        (not confident, GateReason.LOW_CONFIDENCE),
-        (not trivial, GateReason.NOT_TRIVIAL),
-        (confident, GateReason.CONFIDENT),
-        (trivial, GateReason.TRIVIAL_ACK),
+        hit is not None,
+        found,
+        took_tool_action(turn.tool_calls, policy.read_only_tools),
+        label == "action",
+        label == "ambiguous",
+        claims,
+        not confident,
+        not trivial,
+        confident,
+        trivial,
     )
-    return tuple([reason for holds, reason in held if holds])
+    return tuple(compress(_SIGNALS, held))
 
 
 def _context(

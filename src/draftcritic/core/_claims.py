@@ -66,6 +66,9 @@ class _TellingWords:
     phrases: dict[str, Any] = field(default_factory=dict)
     substrings: list[str] = field(default_factory=list)
     harmless: list[str] = field(default_factory=list)
+    harmless_words: set[str] = field(default_factory=set)
+    """The first words of those that are whole words."""
+    harmless_anywhere: bool = False
 
     def add(self, phrase: str) -> None:
         words = phrase.split()
@@ -79,6 +82,15 @@ class _TellingWords:
             node = node.setdefault(word.removeprefix("*"), {})
         node[_END] = {}
 
+    def add_harmless(self, phrase: str) -> None:
+        if "\u3040" <= phrase[0] <= "\ud7a3":
+            self.harmless.append(phrase)
+            self.harmless_anywhere = True
+            return
+        # Whole words only, in the scripts that have word boundaries.
+        self.harmless.append(f" {phrase} ")
+        self.harmless_words.add(phrase.split(maxsplit=1)[0])
+
     def found_in(self, draft: str) -> bool:
         if not draft.isascii():
             told = self._without_harmless(draft)
@@ -88,7 +100,8 @@ class _TellingWords:
         known = set(words)
         if known.isdisjoint(self.words) and known.isdisjoint(self.phrases):
             return False
-        words = self._without_harmless(f" {' '.join(words)} ").split()
+        if self.harmless_anywhere or not known.isdisjoint(self.harmless_words):
+            words = self._without_harmless(f" {' '.join(words)} ").split()
         if not self.words.isdisjoint(words):
             return True
         return any(
@@ -121,7 +134,10 @@ def _has_ending(word: str, ending: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_ARABIC_VOWELS.sub("", text.lower().replace("\u2019", "'")))
+    lowered = text.lower()
+    if not lowered.isascii():
+        lowered = _ARABIC_VOWELS.sub("", lowered.replace("\u2019", "'"))
+    return _WORD.findall(lowered)
 
 
 @cache
@@ -133,10 +149,6 @@ def _telling_words(script: str) -> _TellingWords:
             for phrase in sections.get(name, ()):
                 telling.add(phrase)
         telling.substrings.extend(sections.get("substrings", ()))
-        telling.harmless.extend(_harmless(phrase) for phrase in sections.get("harmless", ()))
+        for phrase in sections.get("harmless", ()):
+            telling.add_harmless(phrase)
     return telling
-
-
-def _harmless(phrase: str) -> str:
-    # Whole words only, in the scripts that have word boundaries.
-    return phrase if "\u3040" <= phrase[0] <= "\ud7a3" else f" {phrase} "

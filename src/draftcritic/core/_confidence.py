@@ -33,6 +33,8 @@ def measure_activation(activation_log: Mapping[str, Any] | None) -> tuple[float,
     """Return the confidence, and whether the log held values that are no finite numbers or no lists."""
     if not isinstance(activation_log, Mapping):
         return COLD_START, activation_log is not None
+    if not activation_log:
+        return COLD_START, False
     nodes, bad_nodes = _items(activation_log, "activated_nodes")
     paths, bad_paths = _items(activation_log, "inference_paths")
     edges, bad_edges = _items(activation_log, "traversed_edges")

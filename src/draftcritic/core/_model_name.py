@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 from draftcritic.core._sku import UNKNOWN, normalise_sku
@@ -38,7 +37,7 @@ def resolve_model_name(model: Any, reported: str | None = None, requested: str =
         The name; empty when there is none.
     """
     first = ""
-    for candidate in chain([reported], _names_of(model), [requested], _deployments_of(model)):
+    for candidate in _candidates(model, reported, requested):
         name = candidate.strip() if isinstance(candidate, str) else ""
         if name and _tells_sku(name):
             return name
@@ -53,12 +52,12 @@ def reported_model_name(response_metadata: Any) -> str | None:
     """
     if not isinstance(response_metadata, Mapping):
         return None
-    values = (response_metadata.get(key) for key in REPORTED_KEYS)
-    name = next((value.strip() for value in values if isinstance(value, str) and value.strip()), None)
-    if name is None:
-        return None
-    period = (name + name).find(name, 1)
-    return name[:period] if period >= _MIN_REPEATED else name
+    for key in REPORTED_KEYS:
+        value = response_metadata.get(key)
+        if isinstance(value, str) and (name := value.strip()):
+            period = (name + name).find(name, 1)
+            return name[:period] if period >= _MIN_REPEATED else name
+    return None
 
 
 def reported_finish_reason(response_metadata: Any) -> str | None:
@@ -72,6 +71,13 @@ def reported_finish_reason(response_metadata: Any) -> str | None:
 @lru_cache(_KEPT_NAMES)
 def _tells_sku(name: str) -> bool:
     return normalise_sku(name) != UNKNOWN
+
+
+def _candidates(model: Any, reported: Any, requested: Any) -> Iterator[Any]:
+    yield reported
+    yield from _names_of(model)
+    yield requested
+    yield from _deployments_of(model)
 
 
 def _names_of(model: Any) -> Iterator[Any]:

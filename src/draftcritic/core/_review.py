@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from draftcritic.core._words import Action, Failure, GateDecision, GateReason, Mode, Verdict, VerdictSource
 
@@ -81,7 +81,9 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """The draft never reached the gate or its reflection; the assessment's reason says why. There is no verdict."""
+    """The draft never reached the gate or its reflection; the assessment's reason says why."""
+
+    verdict: ClassVar[None] = None
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,14 @@ class Limited:
 class Skipped:
     """The gate found nothing to ask: the draft passes without a model call."""
 
+    verdict: ClassVar[Verdict] = Verdict.APPROVE
+
 
 @dataclass(frozen=True)
 class GateOnly:
     """The gate fired and the mode makes no model call: the draft passes, and the reason is on record."""
+
+    verdict: ClassVar[Verdict] = Verdict.APPROVE
 
 
 @dataclass(frozen=True)
@@ -189,10 +195,6 @@ class Review:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict that holds; None when the draft was not evaluated."""
-        if isinstance(self.outcome, NotEvaluated):
-            return None
-        if isinstance(self.outcome, (Skipped, GateOnly)):
-            return Verdict.APPROVE
         return self.outcome.verdict
 
     @property

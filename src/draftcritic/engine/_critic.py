@@ -267,4 +267,4 @@ def _action(mode: Mode, turn: Turn, outcome: Outcome) -> Action:
     gone = turn.streamed and turn.exposed
     if mode is not Mode.ENFORCE or gone or isinstance(outcome, NotEvaluated):
         return Action.RECORDED
-    return _ENFORCED[Verdict.APPROVE if isinstance(outcome, (Skipped, GateOnly)) else outcome.verdict]
+    return _ENFORCED[outcome.verdict]

@@ -11,12 +11,14 @@ from draftcritic.core import Assessment, ModelCall, Turn
 from draftcritic.engine._observers import NullRecord
 from draftcritic.engine._ports import ReviewRecord
 
+_NO_RECORD = NullRecord()
+
 
 def _always() -> bool:
     return True
 
 
-@dataclass
+@dataclass(slots=True)
 class Progress:
     """What the end of a review reports, whichever way it ends.
 
@@ -33,7 +35,7 @@ class Progress:
     turn: Turn
     origin: Any = None
     wanted: Callable[[], bool] = _always
-    record: ReviewRecord = field(default_factory=NullRecord)
+    record: ReviewRecord = _NO_RECORD
     assessment: Assessment | None = None
     call: ModelCall | None = None
     started: float = field(default_factory=time.perf_counter)

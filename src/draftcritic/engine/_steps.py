@@ -71,7 +71,7 @@ Flow = Generator[Step, Any, Review]
 
 def drive(flow: Flow) -> Review:
     """Do the steps of a review in this thread."""
-    return _drive(flow, lambda: next(flow))
+    return _drive(flow, flow.__next__)
 
 
 def _drive(flow: Flow, begin: Callable[[], Step]) -> Review:
@@ -94,7 +94,7 @@ def _advance(flow: Flow, step: Step) -> Step:
 
 async def adrive(flow: Flow) -> Review:
     """Do the steps of a review without blocking the event loop."""
-    outcome: Callable[[], Step] = lambda: next(flow)  # noqa: E731 - replaced after each step
+    outcome: Callable[[], Step] = flow.__next__
     while True:
         try:
             step = outcome()

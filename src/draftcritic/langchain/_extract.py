@@ -7,7 +7,7 @@ from typing import Any
 
 from draftcritic.core import IntentVerdict, Turn, reported_model_name, resolve_model_name
 from draftcritic.engine import current_activation
-from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._caught import EMPTY, Answer, Caught
 from draftcritic.langchain._content import text_of
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._structured import asks_for_structure
@@ -35,6 +35,8 @@ def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
     calls = _tool_calls(messages[start:])
     metadata = caught.metadata
     own = metadata.get(METADATA_KEY)
+    if own is None or not isinstance(own, Mapping):
+        own = EMPTY
     activation = _activation(own, documents, messages)
     return Turn(
         draft="" if is_no_draft(caught) else draft_text(caught.answers),
@@ -117,8 +119,8 @@ def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
     return tuple(calls)
 
 
-def _activation(own: Any, documents: DocumentMemory | None, messages: Sequence[Any]) -> Mapping[str, Any]:
-    if isinstance(own, Mapping):
+def _activation(own: Mapping[str, Any], documents: DocumentMemory | None, messages: Sequence[Any]) -> Mapping[str, Any]:
+    if own:
         inner = own.get("activation", own)
         if isinstance(inner, Mapping) and inner.keys() & {
             "activated_nodes",
@@ -132,8 +134,10 @@ def _activation(own: Any, documents: DocumentMemory | None, messages: Sequence[A
     return documents.activation(messages) if documents is not None else {}
 
 
-def _intent(own: Any) -> IntentVerdict | None:
-    given = own.get("intent") if isinstance(own, Mapping) else None
+def _intent(own: Mapping[str, Any]) -> IntentVerdict | None:
+    given = own.get("intent")
+    if given is None:
+        return None
     if not isinstance(given, Mapping) or given.get("label") not in ("action", "knowledge", "ambiguous"):
         return None
     confidence = given.get("confidence", 1.0)
