@@ -58,6 +58,13 @@ _NO_DAY_ENDS = frozenset({"", *",:;!?)(]['*|}{/\\=+<>~&@#^_`$%\"0123456789"})
 _CLOCK_SIGNS = frozenset(":aApPhHU.\u70b9\u9ede\u65f6\u6642\uc2dc")
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?\Z")
+_RATIO_AFTER = re.compile(
+    r"\s?(?:\u00b0|%|stars?\b|points?\b|cups?\b|tea|table|tsp|tbsp|inch|miles?\b|hours?\b|of (?:an?|the)\b|\u2605|\u2b50)",
+    re.IGNORECASE,
+)
+_RATIO_BEFORE = re.compile(
+    r"(?:\b(?:page|part|step|chapter|score[sd]?|rat(?:ing|ed))(?: of)?|\u2605):? ?\Z", re.IGNORECASE
+)
 _CJK = re.compile(
     r"(?:(\d{4})\s?[\u5e74\ub144]\s?)?(\d{1,2})\s?[\u6708\uc6d4]\s?(\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c]"
 )
@@ -124,11 +131,18 @@ def _numeric_day(text: str, start: int, end: int, word_end: int) -> tuple[tuple[
     if cjk:
         return _checked([Day(int(cjk[1] or 0), int(cjk[2]), int(cjk[3]))], start, cjk.end())
     short = _NUMERIC.match(text, start, word_end) if count <= 2 and joint in _DATE_JOINTS else None
-    if short is None or (short[4] is None and short[2] != "/"):
+    if short is None or (short[4] is None and (short[2] != "/" or _is_ratio(text, start, short.end()))):
         return None
     first, second, year = int(short[1]), int(short[3]), int(short[4] or 0)
     year += 2000 if 0 < year < _CENTURY else 0
     return _checked([Day(year, first, second), Day(year, second, first)], start, short.end())
+
+
+def _is_ratio(text: str, start: int, end: int) -> bool:
+    """Whether `1/2` is a fraction, a rating, a page of so many, or two values: `17/10 degrees`."""
+    return (
+        _RATIO_AFTER.match(text, end) is not None or _RATIO_BEFORE.search(text[max(0, start - 16) : start]) is not None
+    )
 
 
 def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, int] | None:

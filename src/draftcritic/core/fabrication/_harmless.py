@@ -18,7 +18,7 @@ _VALUES = frozenset({"number", "percentage", "time"})
 _WHOLE = frozenset({"url", "email", "phone", "reference", "hash"})
 # A maker's name for a product, a standard, a disease: a word and at most a few digits, or a few signs in all.
 _PRODUCT = re.compile(
-    r"[A-Za-z]{2,}[-+]?\d{1,2}[A-Za-z+]{0,2}|[A-Za-z]{2,3}-\d{1,2}[a-z.]{0,2}|[A-Z]?\d[A-Za-z]{1,3}|\d{1,4}[a-z]{1,4}|\d{2,4}p|"
+    r"\d(?:-\d){1,4}|[A-Za-z]{2,}[-+]?\d{1,2}[A-Za-z+]{0,2}|[A-Za-z]{2,3}-\d{1,2}[a-z.]{0,2}|[A-Z]?\d[A-Za-z]{1,3}|\d{1,4}[a-z]{1,4}|\d{2,4}p|"
     r"v?\d{1,2}(?:\.\d{1,3}){1,3}|(?:ISO|RFC|IEEE|SHA|UTF|MP|HTTP|IPv|ES|EC|WCAG|GPT|RTX|GTX|AES|RSA)[-_ ]?\d+[\w.:-]*"
 )
 _CUE = re.compile(
@@ -50,7 +50,9 @@ _KNOWN_PAIRS = frozenset({"24/7", "50/50", "9/11", "20/20", "80/20"})
 _KNOWN = re.compile(r"(?:24/7|50/50|9/11|20/20|80/20|911|365|360|100 ?%)(?![\w/]|\.\d)|40[13]\s?\(")
 _BOOK = re.compile(
     r"(?:^|[^\w])(?!(?:At|From|Until|By|To|Before|After|Around|And|On|Time|Departure|Arrival|Start|End|Departs|Arrives|Um|"
-    r"Las|A|Alle|Von|Bis|Ab)\b)[A-Z][a-z]+ \Z"
+    r"Las|A|Alle|Von|Bis|Ab|The|Your|Our|My|This|That|Next|First|Last|Is|Are|It|Or|Then|Not|Open|Opens|Close|Closes|"
+    r"Leave|Leaves|Today|Tomorrow|Tonight|\w+day|Train|Flight|Bus|Check|Meeting|Now|Only|For|Between|Till|Since|Daily)\b)"
+    r"[A-Z][a-z]+ \Z"
 )
 _GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
 _LENGTH = re.compile(r"(\d{1,3}):([0-5]\d)")
@@ -117,8 +119,11 @@ def _is_product(token: Token, text: str, grounding: Grounding) -> bool:
     if not (written.isalnum() and written.isupper() and len(written) > _LONGEST_PRODUCT):
         return True
     # Among the records of the turn stand codes that look like it.
-    alike = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Z]*\d)[A-Z0-9]{{{len(written)}}}(?![A-Za-z0-9])")
-    return alike.search(grounding.text) is None
+    length = len(written)
+    alike = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Z]*\d)[A-Z0-9]{{{length}}}(?![A-Za-z0-9])")
+    shape = "".join("[0-9]" if sign.isdigit() else "[a-z]" for sign in written)
+    alike_in_lower = re.compile(rf"(?<![a-z0-9]){shape}(?![a-z0-9])")
+    return alike.search(grounding.text) is None and alike_in_lower.search(grounding.text) is None
 
 
 def _is_verse(token: Token, text: str) -> bool:

@@ -32,6 +32,12 @@ _ENGLISH = re.compile(
 _OTHER = re.compile(
     r"\b(?:der|die|das|und|ist|nicht|f\u00fcr|mit|ein|eine|Ihre?|het|een|niet|voor|och|inte|det|som|og|ikke)\b"
 )
+_ROMANCE = re.compile(
+    r"\b(?:je|vous|nous|une?|les|des|est|pour|dans|el|los|las|una|usted|est\u00e1|para|il|gli|che|della|per|voc\u00ea|uma|"
+    r"n\u00e3o|jest|si\u0119|dla|i\u00e7in|bir)\b",
+    re.IGNORECASE,
+)
+_SAMPLE, _SHORT = 4000, 120
 _LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n|\Z)|\s?[|\t]")
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
 SHORTEST_PART = 3
@@ -55,7 +61,7 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
         strange = [part for part in unknown if not (grounding.quotes(part) or grounding.contains_word(part.lower()))]
         if not strange or _is_label(text, name.start(), name.end()):
             continue
-        if not judged and not _is_english(text):
+        if not judged and not _is_english(text, grounding):
             return
         judged = True
         yield Token("name", name.start(), name.end(), name[0], tuple(strange))
@@ -84,9 +90,14 @@ def _is_label(text: str, start: int, end: int) -> bool:
     return heads and _LABEL_AFTER.match(text, end) is not None
 
 
-def _is_english(text: str) -> bool:
-    sample = text[:4000]
-    return _ENGLISH.search(sample) is not None and _OTHER.search(sample) is None
+def _is_english(text: str, grounding: Grounding) -> bool:
+    sample = text[:_SAMPLE]
+    if _OTHER.search(sample):
+        return False
+    if _ENGLISH.search(sample):
+        return True
+    # Too short to tell, in an English conversation.
+    return len(sample) < _SHORT and not _ROMANCE.search(sample) and _ENGLISH.search(grounding.user_text) is not None
 
 
 @cache
