@@ -59,7 +59,7 @@ _CLOCK_SIGNS = frozenset(":aApPhHU.\u70b9\u9ede\u65f6\u6642\uc2dc")
 _ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?\Z")
 _RATIO_AFTER = re.compile(
-    r"\s?(?:\u00b0|%|stars?\b|points?\b|cups?\b|tea|table|tsp|tbsp|inch|miles?\b|hours?\b|of (?:an?|the)\b|\u2605|\u2b50)",
+    r"\s?(?:[\u00b0%\u2605\u2b50]|(?:stars?|points?|cups?|miles?|hours?|of (?:an?|the))\b|tea|table|tsp|tbsp|inch)",
     re.IGNORECASE,
 )
 _RATIO_BEFORE = re.compile(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
-from itertools import islice
+from itertools import islice, pairwise
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import Token
@@ -18,6 +18,7 @@ _NAME = re.compile(
     rf"(?:[ ](?:(?:de|del|la|da|dos|van|von|der|di|al|bin|ben) )?[{_UPPER}](?:[{_LOWER}]+|\.)"
     rf"(?:['\u2019-][{_UPPER}][{_LOWER}]+)?){{1,4}}"
 )
+_CAPITALISED = f"[{_UPPER}][{_LOWER}]+"
 _PART = re.compile(rf"[{_UPPER}{_LOWER}]+")
 _REGULAR = (
     *("tion", "tions", "sion", "sions", "ment", "ments", "ness", "ity", "ities", "ing", "ings", "ed", "ly", "able"),
@@ -33,7 +34,7 @@ _OTHER = re.compile(
     r"\b(?:der|die|das|und|ist|nicht|f\u00fcr|mit|ein|eine|Ihre?|het|een|niet|voor|och|inte|det|som|og|ikke)\b"
 )
 _ROMANCE = re.compile(
-    r"\b(?:je|vous|nous|une?|les|des|est|pour|dans|el|los|las|una|usted|est\u00e1|para|il|gli|che|della|per|voc\u00ea|uma|"
+    r"\b(?:je|vous|nous|une?|les|des|est|pour|dans|el|los|las|una|usted|est\u00e1|para|il|gli|che|della|per|voc\u00ea|uma|la|di|del|\u00e8|sono|"
     r"n\u00e3o|jest|si\u0119|dla|i\u00e7in|bir)\b",
     re.IGNORECASE,
 )
@@ -51,7 +52,7 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
 
     In a turn without data a draft may name whom it wants.
     """
-    judged = False
+    judged = english = False
     for name in islice(_NAME.finditer(text), MAX_NAMES):
         unknown = [part for part in _PART.findall(name[0]) if _is_unknown(part.lower())]
         if not unknown:
@@ -61,10 +62,10 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
         strange = [part for part in unknown if not (grounding.quotes(part) or grounding.contains_word(part.lower()))]
         if not strange or _is_label(text, name.start(), name.end()):
             continue
-        if not judged and not _is_english(text, grounding):
-            return
-        judged = True
-        yield Token("name", name.start(), name.end(), name[0], tuple(strange))
+        if not judged:
+            judged, english = True, _is_english(text, grounding)
+        if english or (_is_romance(text) and _is_another(name[0], strange, grounding)):
+            yield Token("name", name.start(), name.end(), name[0], tuple(strange))
 
 
 def is_known_name(word: str) -> bool:
@@ -88,6 +89,24 @@ def _is_label(text: str, start: int, end: int) -> bool:
     """Whether the words are a heading, or the label before a value."""
     heads = _LINE_HEAD.search(text[max(0, start - 24) : start]) is not None
     return heads and _LABEL_AFTER.match(text, end) is not None
+
+
+def _is_romance(text: str) -> bool:
+    """Whether the draft is in a language that begins few words but names with a capital."""
+    sample = text[:_SAMPLE]
+    return _OTHER.search(sample) is None and _ROMANCE.search(sample) is not None
+
+
+def _is_another(name: str, strange: Sequence[str], grounding: Grounding) -> bool:
+    """Whether a source goes on in another way beside the known part of the name: `Joana Teles` for `Joana Reis`."""
+    words = name.split(" ")
+    for one, two in pairwise(words):
+        known = two if one in strange else one if two in strange else ""
+        if known and known not in strange and grounding.quotes(known):
+            other = rf"{re.escape(one)} {_CAPITALISED}" if known == one else rf"{_CAPITALISED} {re.escape(two)}"
+            if re.search(rf"(?<!\w){other}(?!\w)", grounding.text):
+                return True
+    return False
 
 
 def _is_english(text: str, grounding: Grounding) -> bool:
