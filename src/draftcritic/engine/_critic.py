@@ -142,7 +142,7 @@ class Critic:
 
     def _worded(self, turn: Turn, outcome: Outcome) -> Outcome:
         """Return the outcome with the refusal text that the policy has for the language of the conversation."""
-        if isinstance(outcome, (Judged, Forced, Failed, Limited)) and outcome.verdict is Verdict.REFUSE:
+        if outcome.verdict is Verdict.REFUSE and isinstance(outcome, (Judged, Forced, Failed, Limited)):
             text = self._policy.refusal(turn)
             return outcome if text is None else replace(outcome, text=text)
         return outcome
@@ -189,10 +189,10 @@ class Critic:
 
     def _forced(self, assessment: Assessment) -> Forced | None:
         """Return what the fabrication findings alone decide."""
+        if not assessment.findings:
+            return None
         policy = self._policy
-        decision = decide_fabrication(
-            assessment.findings or (), policy.fabrication_mode, policy.fabrication_refuse_threshold
-        )
+        decision = decide_fabrication(assessment.findings, policy.fabrication_mode, policy.fabrication_refuse_threshold)
         if decision.replacement is not None:
             return Forced(Verdict.REFUSE, decision.replacement)
         if decision.forced_verdict is not None:

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from draftcritic.langchain._caught import Answer, Caught, Draft
 from draftcritic.langchain._graph import with_graph_metadata
 
+_KINDS = 64
+"""Kinds of messages that are looked at once."""
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -88,10 +90,8 @@ class Call:
 
         Who listens to its events has had the end of the run by then, and may not come back for the end of the stream.
         """
-        from langchain_core.messages import BaseMessage, BaseMessageChunk
-
-        last = self.chunks[-1]
-        return isinstance(last, BaseMessage) and not isinstance(last, BaseMessageChunk)
+        kind: Any = type(self.chunks[-1])
+        return _is_whole(kind)
 
     def drafts_of_chunks(self, complete: bool) -> Sequence[Draft]:
         """Return the draft of a stream of message chunks; none when nothing had come yet."""
@@ -122,6 +122,13 @@ class Call:
             exposed=self.exposed,
             complete=complete,
         )
+
+
+@lru_cache(_KINDS)
+def _is_whole(kind: type[Any]) -> bool:
+    from langchain_core.messages import BaseMessage, BaseMessageChunk
+
+    return issubclass(kind, BaseMessage) and not issubclass(kind, BaseMessageChunk)
 
 
 def _streams_tokens(model: Any, run_manager: Any) -> bool:

@@ -31,7 +31,7 @@ def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
     messages = messages_of(caught.model, caught.prompt)
     start = _last_user_message(messages)
     answer_metadata = _answer_metadata(caught.answers)
-    context = "\n".join(text for m in messages[:start] if (text := text_of(m.content)))
+    context = "\n".join([text for m in messages[:start] if (text := text_of(m.content))])
     calls = _tool_calls(messages[start:])
     metadata = caught.metadata
     own = metadata.get(METADATA_KEY)

@@ -22,7 +22,7 @@ from draftcritic.core import (
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 from draftcritic.telemetry._gauges import State
-from draftcritic.telemetry._tally import NO_TRACE, Tally
+from draftcritic.telemetry._tally import NO_TRACE, Tally, exemplar_of
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -155,8 +155,8 @@ class Metrics:
             self._state.circuits.setdefault(label, CIRCUIT_VALUES[CircuitState.CLOSED])
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
-        """Count what the gate did with a draft."""
-        self._decisions.count((decision, reason), context)
+        """Count what the gate did with a draft that has no review."""
+        self._decisions.count((decision, reason), exemplar_of(context))
 
     def reviewed(self, review: Review, context: Context) -> None:
         """Record a finished review.
@@ -167,10 +167,13 @@ class Metrics:
         """
         assessment = review.assessment
         reflection = review.reflection
-        self.decided(assessment.decision, assessment.reason, context)
+        exemplar = exemplar_of(context)
+        self._decisions.count((assessment.decision, assessment.reason), exemplar)
         verdict, source = review.verdict, review.source
         if verdict is not None and source is not None:
-            self._verdict(review, (verdict, source, assessment.reason, review.action), reflection, context)
+            sku = self._sku(reflection.call.sku if reflection is not None and reflection.call is not None else None)
+            self._reviews.count(((verdict, source, assessment.reason, review.action), sku), exemplar)
+            self._took(review, verdict, sku, reflection, context)
         confidence = amount_of(assessment.confidence)
         if confidence is not None:
             self._confidence.record(confidence, {names.GATE_DECISION: assessment.decision._value_}, context)
@@ -184,7 +187,7 @@ class Metrics:
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review."""
-        self._dropped.count(reason if reason in names.DROP_REASONS else names.DROP_ERROR)
+        self._dropped.count(reason if reason in names.DROP_REASONS else names.DROP_ERROR, exemplar_of())
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown or shrunk."""
@@ -198,13 +201,12 @@ class Metrics:
         """Record how reading the policy's file again went."""
         self._state.policy_whole = whole
 
-    def _verdict(self, review: Review, series: Series, reflection: Judged | Failed | None, context: Context) -> None:
-        call = reflection.call if reflection is not None else None
-        sku = self._sku(call.sku if call is not None else None)
-        self._reviews.count((series, sku), context)
+    def _took(
+        self, review: Review, verdict: Verdict, sku: str, reflection: Judged | Failed | None, context: Context
+    ) -> None:
         duration = amount_of(review.duration_s)
         if duration is not None:
-            labels = {names.VERDICT: series[0]._value_, names.SKU: sku}
+            labels = {names.VERDICT: verdict._value_, names.SKU: sku}
             if isinstance(reflection, Failed):
                 # The exception's name stands on the span: here only a closed set may.
                 labels[names.ERROR_TYPE] = reflection.failure.value

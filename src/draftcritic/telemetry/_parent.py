@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -21,11 +20,9 @@ _MODEL_OPERATIONS = frozenset({"chat", "text_completion", "generate_content"})
 """Values of `gen_ai.operation.name` on the span of a model call."""
 _MODEL_RUNS = frozenset({"chat_model", "llm"})
 """LangChain's run types of a model call."""
-_SUPPRESSED_KEYS = (
-    # The API has no public name for the first; the second is its older spelling.
-    getattr(context_api, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation"),
-    "suppress_instrumentation",
-)
+_SUPPRESSED_BEFORE = "suppress_instrumentation"
+_SUPPRESSED = getattr(context_api, "_SUPPRESS_INSTRUMENTATION_KEY", _SUPPRESSED_BEFORE)
+"""The API has no public name for it, and spelled it otherwise before."""
 
 
 class Origin(NamedTuple):
@@ -61,16 +58,13 @@ def capture_origin(run_id: Any = None) -> Origin:
         evaluated = trace.set_span_in_context(run_span, context)
     elif _is_model_call(current):
         evaluated = context
-    for key in _SUPPRESSED_KEYS:
-        if context_api.get_value(key, context):
-            return Origin(context, evaluated, True)
-    return Origin(context, evaluated)
+    return Origin(context, evaluated, bool(context.get(_SUPPRESSED) or context.get(_SUPPRESSED_BEFORE)))
 
 
 def _is_model_call(span: Span) -> bool:
     # The API cannot read attributes back; spans of an SDK can.
     attributes = getattr(span, "attributes", None)
-    if not isinstance(attributes, Mapping):
+    if not attributes or not hasattr(attributes, "get"):
         return False
     return attributes.get(names.GEN_AI_OPERATION_NAME) in _MODEL_OPERATIONS or "llm.request.type" in attributes
 

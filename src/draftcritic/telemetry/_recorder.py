@@ -96,9 +96,11 @@ class TelemetryRecorder:
         Args:
             run_id: the id of the LangChain run that is open here, when known.
         """
-        with self.boundary.around("capture"):
+        try:
             return capture_origin(run_id)
-        return None
+        except Exception as error:
+            self.boundary.caught("capture", error)
+            return None
 
     def trace_id(self, origin: Any) -> int | None:
         """Return the id of the trace that a value of `capture` stands in; None when there is none."""
@@ -115,12 +117,16 @@ class TelemetryRecorder:
         if not isinstance(origin, Origin):
             origin = self.capture() or Origin(trace.set_span_in_context(span))
         context: Context = origin.context
-        with self.boundary.around("providers"):
+        try:
             self._meet_providers()
-        with self.boundary.around("begin"):
+        except Exception as error:
+            self.boundary.caught("providers", error)
+        try:
             if not origin.suppressed:
                 span = self.tracer.start_span(names.SPAN_REVIEW, context, SpanKind.INTERNAL)
                 context = trace.set_span_in_context(span, context)
+        except Exception as error:
+            self.boundary.caught("begin", error)
         return TelemetryRecord(self, turn, span, context, origin)
 
     def dropped(self, reason: str) -> None:
@@ -173,11 +179,10 @@ class TelemetryRecorder:
 class TelemetryRecord:
     """Follows one review. No method raises."""
 
-    __slots__ = ("_around", "_context", "_finished", "_origin", "_recorder", "_span", "_turn")
+    __slots__ = ("_context", "_finished", "_origin", "_recorder", "_span", "_turn")
 
     def __init__(self, recorder: TelemetryRecorder, turn: Turn, span: Span, context: Context, origin: Origin) -> None:
         self._recorder = recorder
-        self._around = recorder.boundary.around
         self._turn = turn
         self._span = span
         self._context = context
@@ -190,14 +195,14 @@ class TelemetryRecord:
 
     def call_started(self, model: str, sku: str, run_id: str) -> None:
         """Write the event `on_llm_start`."""
-        with self._around("call_started"):
+        with self._recorder.boundary.around("call_started"):
             self._recorder.metrics.expect_sku(sku)
             if self._span.is_recording():
                 self._span.add_event(names.EVENT_LLM_START, call_start_attributes(model, sku, run_id))
 
     def call_ended(self, call: ModelCall, run_id: str) -> None:  # noqa: ARG002  # the port gives it
         """Write the event `on_llm_end`."""
-        with self._around("call_ended"):
+        with self._recorder.boundary.around("call_ended"):
             if self._span.is_recording():
                 self._span.add_event(names.EVENT_LLM_END, call_end_attributes(call))
 
@@ -206,22 +211,29 @@ class TelemetryRecord:
         if self._finished:
             return
         self._finished = True
-        with self._around("span"):
-            try:
-                if self._span.is_recording():
-                    self._write(review)
-            finally:
-                self._span.end()
-        with self._around("metrics"):
-            self._recorder.metrics.reviewed(review, self._context)
-        if review.verdict is not None and not self._origin.suppressed:
-            with self._around("evaluation"):
-                emit_evaluation(
-                    self._recorder.logger,
-                    review,
-                    self._origin.evaluated or self._context,
-                    with_content=self._recorder.content.on_event,
-                )
+        recorder = self._recorder
+        try:
+            self._end_span(review)
+        except Exception as error:
+            recorder.boundary.caught("span", error)
+        try:
+            recorder.metrics.reviewed(review, self._context)
+        except Exception as error:
+            recorder.boundary.caught("metrics", error)
+        if review.verdict is None or self._origin.suppressed:
+            return
+        try:
+            evaluated = self._origin.evaluated or self._context
+            emit_evaluation(recorder.logger, review, evaluated, with_content=recorder.content.on_event)
+        except Exception as error:
+            recorder.boundary.caught("evaluation", error)
+
+    def _end_span(self, review: Review) -> None:
+        try:
+            if self._span.is_recording():
+                self._write(review)
+        finally:
+            self._span.end()
 
     def _write(self, review: Review) -> None:
         attributes = review_attributes(

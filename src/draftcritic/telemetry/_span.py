@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from draftcritic.core import Assessment, Failed, Forced, Judged, ModelCall, Review, Turn, Verdict
 from draftcritic.telemetry import names
-from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, count_of, put
+from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, clean_texts, count_of, put
 
 if TYPE_CHECKING:
     from draftcritic.core.fabrication import FabricationFinding
@@ -126,7 +126,7 @@ def _put_draft(attributes: dict[str, Value], turn: Turn, draft_sku: str) -> None
 
 
 def _put_findings(attributes: dict[str, Value], findings: Sequence[FabricationFinding]) -> None:
-    put(attributes, names.FABRICATION_KINDS, sorted({str(finding.kind) for finding in findings}))
+    attributes[names.FABRICATION_KINDS] = clean_texts(sorted({str(finding.kind) for finding in findings}))
     attributes[names.FABRICATION_COUNT] = len(findings)
     if findings:
         put(attributes, names.FABRICATION_MAX_CONFIDENCE, max(float(f.confidence) for f in findings))
@@ -144,7 +144,8 @@ def _put_reflection(attributes: dict[str, Value], reflection: Judged | Failed) -
 def _put_assessment(attributes: dict[str, Value], assessment: Assessment, threshold: float | None) -> None:
     if assessment.confidence is not None:
         own = assessment.threshold
-        put(attributes, names.CONFIDENCE_THRESHOLD, amount_of(threshold if own is None else own))
+        if (limit := amount_of(threshold if own is None else own)) is not None:
+            attributes[names.CONFIDENCE_THRESHOLD] = limit
     if assessment.signals:
         attributes[names.GATE_SIGNALS] = [signal._value_ for signal in assessment.signals]
     if assessment.sensitive_hit is not None:

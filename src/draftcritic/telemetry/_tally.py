@@ -19,6 +19,13 @@ NO_TRACE = Context()
 SeriesT = TypeVar("SeriesT")
 
 
+def exemplar_of(context: Context | None = None) -> Context:
+    """Return a context, by default the current one, if its trace is sampled; else `NO_TRACE`."""
+    if context is None:
+        context = context_api.get_current()
+    return context if trace.get_current_span(context).get_span_context().trace_flags.sampled else NO_TRACE
+
+
 class Tally(Generic[SeriesT]):
     """A counter that counts by one, in numbers of its own that it hands on when somebody collects.
 
@@ -47,25 +54,22 @@ class Tally(Generic[SeriesT]):
         """Let a series exist."""
         self._counter.add(0, self._labels(series), NO_TRACE)
 
-    def count(self, series: SeriesT, context: Context | None = None) -> None:
+    def count(self, series: SeriesT, exemplar: Context) -> None:
         """Count one.
 
         Args:
             series: what it counts for.
-            context: of what is counted, for exemplars; the current one by default.
+            exemplar: see `exemplar_of`.
         """
-        if context is None:
-            context = context_api.get_current()
-        sampled = trace.get_current_span(context).get_span_context().trace_flags.sampled
         if self._pid != os.getpid():
             self._start()
         with self._lock:
             if self._gathers:
                 self._counts[series] = self._counts.get(series, 0) + 1
-                if sampled:
-                    self._newest[series] = context
+                if exemplar is not NO_TRACE:
+                    self._newest[series] = exemplar
                 return
-        self._counter.add(1, self._labels(series), context)
+        self._counter.add(1, self._labels(series), exemplar)
 
     def gather(self, gathers: bool) -> None:
         """Say whether `hand_on` will be called at every collection from now on."""
