@@ -20,6 +20,7 @@ VAGUE = "succeed"
 MAX_LOOKS = 600
 """So many words of a text are looked at; a draft that holds more of them was written to cost time."""
 
+_OF_NOUNS = frozenset({VAGUE, "complete"})
 _LOOK_BEHIND, _LOOK_AHEAD = 320, 100
 _UNSPACED_BEHIND, _UNSPACED_AHEAD = 28, 24
 _TOKENS_BEHIND, _TOKENS_AHEAD = 36, 8
@@ -249,13 +250,18 @@ class _Scene:
         return ActionClaim(
             start,
             end,
-            word.action,
+            self._action(word, language),
             self.lowered[self.start : self.end],
             word.language,
             is_mine=word.mark == ALONE or language.mine.search(inside) is not None,
             is_state=is_state,
             refers_back=language.refers_back.search(left + inside[1:]) is not None,
         )
+
+    def _action(self, word: Word, language: Language) -> str:
+        if word.action not in _OF_NOUNS:
+            return word.action
+        return next((action for token in self.behind[-4:] if (action := language.nouns.get(token))), word.action)
 
     def _is_signal(self) -> bool:
         """Whether the word is one of a protocol between programs: it stands alone, in capitals."""

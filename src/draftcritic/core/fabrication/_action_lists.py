@@ -68,6 +68,8 @@ class Language:
     adverbs: frozenset[str] = frozenset()
     verbs: re.Pattern[str] = _NEVER
     actions: Mapping[str, str] = field(default_factory=dict)
+    nouns: Mapping[str, str] = field(default_factory=dict)
+    """What succeeds when an action is done -> the action."""
 
 
 @cache
@@ -127,7 +129,13 @@ def language(code: str) -> Language:
         vetoes_after=compiled("vetoes after"),
         refers_back=compiled("refers back"),
         adverbs=words.adverbs,
+        nouns=_nouns(sections.get("what succeeds", ())),
     )
+
+
+def _nouns(lines: Iterable[str]) -> dict[str, str]:
+    split = (line.partition(":") for line in lines)
+    return {noun: action.strip() for action, _, nouns in split for noun in nouns.split()}
 
 
 def _listed(lines: Iterable[str]) -> frozenset[str]:

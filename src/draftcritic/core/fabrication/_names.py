@@ -43,6 +43,8 @@ _LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
 SHORTEST_PART = 3
 _LISTS = ("common.txt", "known.txt", "frequent.txt")
+_OTHERS = 16
+"""Names of a draft that is not English for which the sources are searched."""
 MAX_NAMES = 1000
 """Runs of capitalised words of one draft that are looked at."""
 
@@ -53,6 +55,7 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
     In a turn without data a draft may name whom it wants.
     """
     judged = english = False
+    others = 0
     for name in islice(_NAME.finditer(text), MAX_NAMES):
         unknown = [part for part in _PART.findall(name[0]) if _is_unknown(part.lower())]
         if not unknown:
@@ -64,7 +67,11 @@ def names_in(text: str, grounding: Grounding) -> Iterator[Token]:
             continue
         if not judged:
             judged, english = True, _is_english(text, grounding)
-        if english or (_is_romance(text) and _is_another(name[0], strange, grounding)):
+            others = 0 if english or not _is_romance(text) else _OTHERS
+        if not english and not others:
+            return
+        others -= 1
+        if english or _is_another(name[0], strange, grounding):
             yield Token("name", name.start(), name.end(), name[0], tuple(strange))
 
 

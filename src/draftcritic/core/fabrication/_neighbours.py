@@ -7,7 +7,7 @@ only those count that stand side by side, as those of one record do, and those t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, pairwise
 
@@ -65,20 +65,19 @@ class Neighbours:
         named = known.intersection(_ordinals(_scan.days_in(self._draft) | _scan.days_in(self._grounding.user_text)))
         return frozenset(beside.union(_distances(frozenset(islice(named, _NAMED)))))
 
-    def follows_duration(self, minutes: Collection[int]) -> bool:
-        """Whether a record has a time of day and a duration that lead to one of these, in minutes since midnight."""
+    @lazy
+    def told_by_durations(self) -> frozenset[int]:
+        """Times of day to which a time and a duration of one record lead, in minutes since midnight."""
         text, starts = self._grounding.text, [at for at, _ in self._placed]
+        told: set[int] = set()
         for found in islice(_KEYED_MINUTES.finditer(text), MOST):
             length = int(found[1])
             low, high = max(0, found.start() - _RECORD_WIDTH), found.end() + _RECORD_WIDTH
             low, end = max(low, text.rfind("{", low, found.start())), text.find("}", found.end(), high)
-            near = bisect_left(starts, low)
-            while near < len(starts) and starts[near] <= (high if end < 0 else end):
-                clock = self._placed[near][1]
-                if (clock + length) % DAY_MINUTES in minutes or (clock - length) % DAY_MINUTES in minutes:
-                    return True
-                near += 1
-        return False
+            last = bisect_right(starts, high if end < 0 else end)
+            for _, clock in self._placed[bisect_left(starts, low) : last]:
+                told.update(((clock + length) % DAY_MINUTES, (clock - length) % DAY_MINUTES))
+        return frozenset(told)
 
     @lazy
     def _placed(self) -> list[tuple[int, int]]:

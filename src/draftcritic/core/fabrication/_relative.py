@@ -177,7 +177,7 @@ class Relations:
         for length in self._durations:
             if any((at - length) % DAY_MINUTES in clocks or (at + length) % DAY_MINUTES in clocks for at in minutes):
                 return True
-        if self._neighbours.follows_duration(minutes):
+        if not minutes.isdisjoint(self._neighbours.told_by_durations):
             return True
         if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
             return False
