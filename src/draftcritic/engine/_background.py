@@ -93,6 +93,8 @@ class BackgroundRunner:
         self._work = threading.Condition(self._lock)
         self._ended = threading.Condition(self._lock)
         self._lanes: dict[int, deque[_Waiting]] = {}
+        self._longest = 0
+        """No lane is longer; those that a full queue turns away need not look at each."""
         self._depth = 0
         self._held = 0
         self._running: dict[int, _Waiting] = {}
@@ -166,9 +168,12 @@ class BackgroundRunner:
             return None, SHUTDOWN
         if not self._is_full(1, size):
             return None, None
-        own = len(self._lanes.get(threading.get_ident(), ()))
-        busiest = max(self._lanes.values(), key=len, default=None)
-        if busiest is None or len(busiest) < own + 2 or self._is_full(0, size - busiest[-1].size):
+        enough = len(self._lanes.get(threading.get_ident(), ())) + 2
+        if self._longest < enough:
+            return None, QUEUE_FULL
+        busiest = max(self._lanes.values(), key=len)
+        self._longest = len(busiest)
+        if self._longest < enough or self._is_full(0, size - busiest[-1].size):
             return None, QUEUE_FULL
         return busiest, None
 
@@ -192,7 +197,9 @@ class BackgroundRunner:
         return displaced
 
     def _put(self, waiting: _Waiting) -> None:
-        self._lanes.setdefault(threading.get_ident(), deque()).append(waiting)
+        lane = self._lanes.setdefault(threading.get_ident(), deque())
+        lane.append(waiting)
+        self._longest = max(self._longest, len(lane))
         self._depth += 1
         self._held += waiting.size
 
@@ -319,7 +326,7 @@ class BackgroundRunner:
             for running in uncounted:
                 running.counted = True
             self._lanes.clear()
-            self._depth = self._held = 0
+            self._depth = self._held = self._longest = 0
             self._ended.notify_all()
         atexit.unregister(self.close)
         if waiting:

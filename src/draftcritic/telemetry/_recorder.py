@@ -131,8 +131,10 @@ class TelemetryRecorder:
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review: `queue_full`, `shutdown` or `error`."""
-        with self.boundary.around("dropped"):
+        try:
             self.metrics.dropped(reason)
+        except Exception as error:
+            self.boundary.caught("dropped", error)
 
     def nested(self) -> None:
         """Count a call that was left alone because it is the critic's own."""
@@ -141,8 +143,10 @@ class TelemetryRecorder:
 
     def displaced(self) -> None:
         """Count a draft that a full queue left no place for: it never reached the gate, and has no span."""
-        with self.boundary.around("displaced"):
+        try:
             self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.QUEUE_FULL)
+        except Exception as error:
+            self.boundary.caught("displaced", error)
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown (positive) or shrunk (negative)."""
