@@ -100,15 +100,9 @@ class MetacognitiveMiddleware:
         """
         if not self.enabled:
             return ReflectionEvent.disabled(run_id, draft)
-        rules = None if self._procedural_layer is None else _LayerRules(self._procedural_layer, scope)
         observer = self._observer or process_observer()
         manager = callback_manager or self._callback_manager
-        critic = Critic(
-            policy_of(self._config, self._domain, rules, self._prompt_template),
-            Mode.OBSERVE,
-            observer,
-            hooks_of(manager, callback_node_name, self._observability_hook),
-        )
+        critic = self._critic(scope, observer, hooks_of(manager, callback_node_name, self._observability_hook))
         turn = Turn(
             draft=draft,
             run_id=run_id,
@@ -124,3 +118,8 @@ class MetacognitiveMiddleware:
             findings=fabrication_findings,
         )
         return ReflectionEvent.of(review)
+
+    def _critic(self, scope: Any, observer: ReviewObserver, hooks: Sequence[ObservabilityHook]) -> Critic:
+        rules = None if self._procedural_layer is None else _LayerRules(self._procedural_layer, scope)
+        policy = policy_of(self._config, self._domain, rules, self._prompt_template)
+        return Critic(policy, Mode.OBSERVE, observer, hooks)
