@@ -476,3 +476,54 @@ def test_quality_on_real_claims():
 def test_reports_of_many_languages_are_claims():
     reports = [row for row in _rows("acks") if row["source"] == "ha-intents" and row["lang"] != "vi"]
     assert sum(bool(find_action_claims(row["text"])) for row in reports) / len(reports) >= 0.7
+
+
+LOOKED = [{"name": "find_hotel", "args": {"area": "north"}, "result": '{"name": "Acorn", "takesbookings": "yes"}'}]
+
+
+def claimed(draft, calls=()):
+    return [finding.identifier for finding in detect_fabrication(draft, calls) if finding.kind == "action_claim"]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "I have you booked at the Acorn.",
+        "I have your taxi booked for 5 pm.",
+        "I was able to get that reservation booked for you.",
+        "You're booked for two nights.",
+        "Booking was successful, the reference number is in your mail.",
+        "I 've booked it for you .",
+        "Your room is booked, anything else?",
+    ],
+)
+def test_a_search_books_nothing(draft):
+    booked = [{"name": "book_hotel", "args": {"name": "Acorn"}, "result": '{"reference": "A"}'}]
+    assert claimed(draft, LOOKED)
+    assert not claimed(draft, booked)
+
+
+def test_a_record_that_says_so_grounds_a_state():
+    record = [{"name": "find_order", "args": {}, "result": '{"status": "cancelled"}'}]
+    assert claimed("Your order is cancelled.", record) == []
+    assert claimed("Your order is cancelled.", LOOKED) != []
+    assert (
+        claimed("Your meeting is scheduled for 2 pm.", [{"name": "schedule_lookup", "result": '{"at": "2pm"}'}]) == []
+    )
+
+
+def test_what_is_all_set_may_be_booked():
+    assert claimed("You are all set for Friday at 6.", [{"name": "book_table", "args": {}, "result": "ok"}]) == []
+    assert claimed("You are all set for Friday at 6.") != []
+
+
+@pytest.mark.parametrize(
+    "draft", ["Have a safe trip!\n\nTERMINATE", "Albany\nTERMINATE", "Well done on the change, the imagery is clear."]
+)
+def test_a_signal_between_programs_and_praise_claim_nothing(draft):
+    assert claimed(draft) == []
+
+
+def test_what_is_still_to_come_is_not_claimed():
+    findings = detect_fabrication("Please check the order before I sent it to the kitchen.", [])
+    assert [finding.kind for finding in findings] == []

@@ -45,6 +45,27 @@ TWINS = [
     ),
     # A number in an address is no number of a list.
     ({"address": "No. 188, Harbour Avenue"}, "It is at No. 188, Harbour Avenue.", "It is at No. 157, Harbour Avenue."),
+    # Ranges of dates, items of a list that begin with a date, and what only looks like one.
+    (
+        {"from": "2024-12-28", "to": "2024-12-31"},
+        "It is free December 28-31, 2024.",
+        "It is free December 28-30, 2024.",
+    ),
+    ({"days": ["2025-01-15", "2025-01-22"]}, "1. January 15, 2025\n2. January 22, 2025", "2. January 23, 2025"),
+    ({"years": [2024, 2025]}, "Papers of the last years (2024-2025)", "Papers of the last years (2022-2023)"),
+    ({"high": 17, "low": 10}, "Sunny, 17/10°C.", "Sunny, 19/12°C."),
+    # Shares of one in the source, sizes, and pages to which a page links.
+    ({"roa": 0.53244996, "win_rate": 0.5249}, "Return 53.2%, wins 52.5%.", "Return 54.2%."),
+    ({"mount": "VESA(100 x 200 mm)"}, "It has a VESA 100x200mm mount.", "It has a VESA 100x400mm mount."),
+    (
+        {"site": "shop.example.org", "items": ["[Lamp](/lamps/desk-lamp-21/B0C1)"]},
+        "See https://shop.example.org/lamps/desk-lamp-21/B0C1",
+        "See https://shop.example.org/lamps/desk-lamp-22/B0C7",
+    ),
+    # A table whose columns alone name the unit.
+    ({"table": "<td>Ito</td><td>170</td><td>60</td>"}, "Ito is 1.70 m tall.", "Ito is 1.86 m tall."),
+    # A name in a short draft, and in a language that begins few other words with a capital.
+    ({"hotel": "Mar Azul", "guide": "Joana Teles"}, "La guía es Joana Teles.", "La guía para usted es Joana Marenco."),
     # A year is added to a date, but not any.
     ({"today": "2024-05-01", "leave": "May 27"}, "You leave on May 27, 2024.", "You leave on May 27, 2042."),
 ]
@@ -113,3 +134,19 @@ def test_the_word_for_a_difference_stands_in_the_sentence_of_the_number():
     record = {"price": 157.84, "train": "TR1204"}
     assert flagged("Train TR1204 leaves soon. It costs $157.84.", record, "in 2 hours") == []
     assert flagged("Train TR1204 leaves soon. It costs $311.", record, "in 2 hours") == ["$311"]
+
+
+def test_a_name_in_a_draft_too_short_to_tell_its_language():
+    records = {"hotels": ["Pan Suites", "Lakeside Lodge"]}
+    assert flagged("Then I would recommend Pan Suites.", records, "Which hotel is near the lake?") == []
+    assert flagged("Then I would recommend Pan Brennoft.", records, "Which hotel is near the lake?") == ["Pan Brennoft"]
+
+
+def test_a_name_in_another_language_is_only_found_beside_its_known_part():
+    records = {"cliente": "Lucía Ferrer", "ciudad": "Cádiz"}
+    for draft in (
+        "Puede consultar nuestra Política de Cancelación en la web, para usted es gratis.",
+        "Vous pouvez consulter nos Conditions Générales de Vente.",
+        "Bonjour Madame Ferrer, votre réservation est confirmée pour vous.",
+    ):
+        assert flagged(draft, records) == []

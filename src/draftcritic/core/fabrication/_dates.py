@@ -73,6 +73,8 @@ _OF = r"(?:of\s+|de\s+|del\s+|d'|\u05d1)?"
 _MONTH_AFTER = re.compile(
     rf"\d{{1,2}}{_ORDINAL}(?:\s+|-){_OF}([^\W\d_]{{3,10}})(?:\.?,?[\s\-]+(?:of\s+|de\s+|del\s+)?((?:19|20|21)\d\d)(?!\d))?"
 )
+_NUMBERED = re.compile(r"\d{1,2}\.\s")
+_DAY_FOLLOWS = re.compile(r"\.?\s\d{1,2}(?!\d|[.,]\d|:\d)")
 _HINDI_MONTH_AFTER = re.compile(r"\d{1,2}\s+([\u0900-\u097f]{2,10})(?:,?\s+(\d{4})(?!\d))?")
 _MONTH_BEFORE = re.compile(r"([^\W\d_]{3,10})\.?[\s\-]+(?:the\s+)?\Z")
 _YEAR_AFTER = re.compile(rf"\d{{1,2}}{_ORDINAL}(?:,?\s+|-)(?:of\s+)?((?:1\d|20|21)\d\d)(?![\d:])")
@@ -162,6 +164,8 @@ def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, 
     for pattern in (_MONTH_AFTER,) if text.isascii() else (_MONTH_AFTER, _HINDI_MONTH_AFTER):
         after = pattern.match(text, start)
         if after and (month := MONTHS.get(after[1].lower())):
+            if not after[2] and _NUMBERED.match(text, start) and _DAY_FOLLOWS.match(text, after.end(1)):
+                return None  # the second item of a list: `2. January 22`
             last = after.end() if after[2] else after.end(1)
             return _checked([Day(int(after[2] or 0), month, _two_digits(text, start))], start, last)
     return None

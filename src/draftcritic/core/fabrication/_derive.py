@@ -61,6 +61,8 @@ _HOURS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SCALE_OF_DEGREES = re.compile("[CFcf](?=elsius|ahrenheit|\\b)")
+_FEW = 64
+"""Numbers of a source among which one is hardly met by chance when it is given in another unit."""
 _ROUNDED_BY_CHANCE = 0.1
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|[^\x00-\x7f]|\Z)")
 _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
@@ -141,7 +143,9 @@ class Derivations:
     def _converted(self, value: Decimal, token: Token) -> bool:
         wanted = float(value)
         if token.kind == "percentage":
-            return self._share(wanted, token)
+            half = 0.5 * 10.0 ** -_places(value) + 1e-9
+            fractions = any(abs(100 * number - wanted) <= half for number in self._context if number != int(number))
+            return fractions or self._share(wanted, token)
         unit = token.unit.lstrip("\u00b0").strip()
         if unit in DEGREES:
             scale = _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
@@ -153,10 +157,10 @@ class Derivations:
         # The sources' numbers have lost their sign.
         # The result is rounded as it is written, and factors such as 1.61 are rounded, too.
         near = 0.02 if is_approximate(token, self._text) else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
-        words = words_of(unit)
+        words, few = words_of(unit), len(self._context) <= _FEW
         return any(
             abs(number - abs(other)) <= max(near * abs(other), 0.51 if unit in DEGREES else 0)
-            and (words is None or self._grounding.stands_beside(f"{number:g}", words))
+            and (words is None or few or self._grounding.stands_beside(f"{number:g}", words))
             for other in others
             for number in self._context
         )

@@ -27,6 +27,7 @@ _ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
 _BESIDE = 32
 """Characters before a number in which the words stand that say what it measures."""
 _FIELD_ENDS = re.compile(r"[,;{}\[\]\n]")
+_BEFORE_PATH = frozenset("\"'(<=> \n\t")
 _RANGE_WIDTH = 16
 """Characters of the other end of a range that are looked at."""
 _RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
@@ -305,6 +306,11 @@ class Grounding:
     def contains_compact(self, text: str) -> bool:
         """Whether some source holds the text (in lower case) when hyphens, spaces and the like do not count."""
         return self._found(text.translate(_HYPHENS), self.compact)
+
+    def links_to(self, path: str) -> bool:
+        """Whether some source has the path of a page (in lower case) without the site before it. May miss it."""
+        at = self._place(path, self.lower)
+        return at == 0 or (at > 0 and self.lower[at - 1] in _BEFORE_PATH)
 
     @lazy
     def _tokens(self) -> frozenset[str]:

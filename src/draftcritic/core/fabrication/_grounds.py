@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import unquote
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lexer import Token
@@ -13,8 +14,12 @@ from draftcritic.core.fabrication._values import readings, spelled
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
+_URL_EXTRAS = re.compile(r"[?&]utm_[^#]*\Z|/ref=[^/]*\Z")
+_LONGEST_COMMON_PATH = 12
+"""So long a path stands on no two sites by chance."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DOTTED_CLOCK = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
+_SIZE = re.compile(r"(\d{1,5})[xX](\d{1,5})(?:[xX](\d{1,5}))?(?:mm|cm|m|px|in|ft)?")
 _HOURS = frozenset(
     {
         "h",
@@ -109,7 +114,9 @@ def _shifted(value: str, places: int) -> str:
 
 def _grounds_day(token: Token, grounding: Grounding) -> bool:
     written = token.text
-    if not written[-1].isdigit() and grounding.quotes(written):
+    if (not written[-1].isdigit() and grounding.quotes(written)) or (
+        written.isdigit() and grounding.holds_number(written, (written,))
+    ):
         return True
     return any(grounding.holds_day(day) for day in token.value)
 
@@ -122,12 +129,22 @@ def _grounds_clock(token: Token, grounding: Grounding) -> bool:
 
 
 def _grounds_reference(token: Token, grounding: Grounding) -> bool:
+    size = _SIZE.fullmatch(token.text)
+    if size and all(grounding.holds_number(side, (side,)) for side in size.groups() if side):
+        return True
     return grounding.quotes(token.text) or grounding.contains(token.value) or grounding.contains_compact(token.value)
 
 
 def _grounds_url(token: Token, grounding: Grounding) -> bool:
     address = _URL_NOISE.sub("", token.text).rstrip("/").lower()
-    return grounding.contains(address)
+    if grounding.contains(address) or ("%" in address and grounding.contains(unquote(address))):
+        return True
+    bare = _URL_EXTRAS.sub("", address).rstrip("/")
+    if bare != address and grounding.contains(bare):
+        return True
+    # A page links to others of its site without naming it.
+    host, _, path = bare.partition("/")
+    return len(path) >= _LONGEST_COMMON_PATH and grounding.links_to(f"/{path}") and grounding.contains(host)
 
 
 def _grounds_email(token: Token, grounding: Grounding) -> bool:

@@ -84,8 +84,10 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
 
 def tells_nothing(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
     """Whether the token is a number that is not worth a look: one digit, the mark of an item, or code in a fence."""
-    if len(fences) > 1 and token.kind in _VALUES and bisect_right(fences, token.start) % 2:
-        return True
+    if len(fences) > 1 and bisect_right(fences, token.start) % 2:
+        colour = token.kind == "reference" and text[token.start - 1 : token.start] == "#"
+        if colour or token.kind in _VALUES:
+            return True
     return token.kind == "number" and (
         (len(token.text) == 1 and token.text.isdigit()) or (len(token.text) <= 4 and is_list_mark(text, token))
     )

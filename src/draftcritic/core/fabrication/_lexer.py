@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from draftcritic.core.fabrication._dates import clock_at, day_at
+from draftcritic.core.fabrication._dates import as_date, clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
 from draftcritic.core.fabrication._units import DEGREES, UNITS
 from draftcritic.core.fabrication._values import LONGEST_NUMBER, SCALES, readings, scaled
@@ -101,6 +101,7 @@ _PHONE_SHAPE = re.compile(r"\d{1,26}(?:[()]|[ .\-\u2011][\d(])")
 _PHONE = re.compile(
     r"(?<![A-Za-z0-9_.])(?:\+|00)?\(?\d{1,4}\)?(?:[ .\-\u2011]?\(?\d{2,4}\)?){1,5}(?![A-Za-z0-9_-]|[.,]\d)"
 )
+_YEARS = re.compile(r"\(?(?:19|20)\d\d ?[-\u2011] ?(?:19|20)\d\d\)?")
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-]*\Z")
 _ENUMERATED = re.compile(
     r"\b(?:step|option|section|chapter|article|page|figure|fig\.|table|part|question|item|point|phase|level|grade|"
@@ -199,11 +200,24 @@ def _split(text: str, start: int, end: int) -> Iterator[Token]:
             yield from _codes(text, at, end)
             return
         yield token
+        if token.kind == "date" and (other := _other_day(text, token)):
+            yield other
+            token = other
         at = token.end + 2 * (text[token.end : token.end + 2].lower() in _ORDINALS)
         while at < end and not text[at].isdigit():
             if text[at].isalpha() and text[at] not in "Tt":
                 return
             at += 1
+
+
+def _other_day(text: str, token: Token) -> Token | None:
+    """Return the last day of `December 28-31`, of the same month and year."""
+    last = _LAST_DAY.match(text, token.end)
+    if last is None or not text[token.end - 1].isalnum() or text[token.start].isdigit():
+        return None
+    days = (day._replace(day=int(last[1])) for day in token.value)
+    real = tuple(day for day in days if as_date(day) is not None)
+    return Token("date", last.start(1), last.end(1), last[1], real) if real else None
 
 
 def _dated(text: str, at: int, end: int) -> Token | None:
@@ -251,6 +265,7 @@ def _is_unit(word: str) -> bool:
     return word in UNITS or word in DEGREES or word in SCALES or word in _ORDINALS
 
 
+_LAST_DAY = re.compile(r"(?:st|nd|rd|th)?\s?[-\u2013]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\w]|[-:/.,]\d)")
 _RANGE_END = re.compile(r"(?:st|nd|rd|th)?[-/:][\d.,]*\d([A-Za-z]{0,3})", re.IGNORECASE)
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _LONG_UNITS = frozenset(
@@ -325,6 +340,8 @@ def _phone(text: str, at: int) -> Token | None:
     if match is None:
         return None
     written = match[0]
+    if _YEARS.fullmatch(written):
+        return None
     digits = "".join(sign for sign in written if sign.isdigit())
     marked = (
         written[0] in "+("
