@@ -150,8 +150,10 @@ class TelemetryRecorder:
 
     def queue_depth(self, change: int) -> None:
         """Record that the background queue has grown (positive) or shrunk (negative)."""
-        with self.boundary.around("queue_depth"):
+        try:
             self.metrics.queue_depth(change)
+        except Exception as error:
+            self.boundary.caught("queue_depth", error)
 
     def circuit(self, sku: str, state: CircuitState) -> None:
         """Record what the circuit of a critic's model has become."""
