@@ -431,6 +431,18 @@ def test_nothing_that_a_full_queue_loses_gets_lost_between_two_recorders(harness
     assert lost(harness) == [6, 6]
 
 
+def test_what_a_recorder_has_counted_outlives_it(harness: Harness) -> None:
+    harness.record(skipped())
+    lose(harness, 2)
+    del harness.recorder
+    gc.collect()
+    assert lost(harness) == [2, 2]
+    assert sum(harness.counted("draftcritic.reviews").values()) == 1
+    TelemetryRecorder(**harness.providers).dropped("queue_full")  # gone, and followed by another one
+    TelemetryRecorder(**harness.providers).dropped("queue_full")
+    assert lost(harness) == [4, 2]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_counts_what_it_loses_with_a_lock_of_its_own(harness: Harness) -> None:

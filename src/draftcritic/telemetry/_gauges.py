@@ -82,11 +82,7 @@ class State:
             return
         new = _Teller(provider)
         teller = _tellers.setdefault(id(provider), new)
-        before = teller.state()
-        if before is not None and before is not self:
-            before._gather(False)
-        teller.state = weakref.ref(self)
-        self._gather(True)
+        teller.take(weakref.ref(self), self._tallies)
         if teller is new:
             own = metrics.get_meter(meter.name, meter.version or "", provider)
             for name, unit, callback in (
@@ -98,19 +94,9 @@ class State:
 
     def close(self) -> None:
         """Tell nothing any more."""
-        self._gather(False)
         for teller in list(_tellers.values()):
             if teller.state() is self:
-                teller.state = _no_state
-
-    def _gather(self, gathers: bool) -> None:
-        for tally in self._tallies:
-            tally.gather(gathers)
-
-    def hand_on(self) -> None:
-        """Give the counters what was counted since the last collection."""
-        for tally in self._tallies:
-            tally.hand_on()
+                teller.take(_no_state, ())
 
 
 def _no_state() -> State | None:
@@ -118,19 +104,27 @@ def _no_state() -> State | None:
 
 
 class _Teller:
-    """What the gauges of one provider ask."""
+    """What the gauges of one provider ask. A state that is gone leaves its tallies here."""
 
     def __init__(self, provider: MeterProvider) -> None:
         self.state: Callable[[], State | None] = _no_state
+        self._tallies: Sequence[Tally[Any]] = ()
         key = id(provider)
         self._provider = weakref.ref(provider, lambda _: _tellers.pop(key, None))
 
+    def take(self, state: Callable[[], State | None], tallies: Sequence[Tally[Any]]) -> None:
+        """Answer for another state, and hand on the tallies of the one before."""
+        before, self.state, self._tallies = self._tallies, state, tallies
+        for tally in before:
+            tally.gather(False)
+        for tally in tallies:
+            tally.gather(True)
+
     def depth(self, _: CallbackOptions) -> Iterable[Observation]:
+        for tally in self._tallies:
+            tally.hand_on()
         state = self.state()
-        if state is None:
-            return []
-        state.hand_on()
-        return [Observation(state.depth.value)]
+        return [] if state is None else [Observation(state.depth.value)]
 
     def circuits(self, _: CallbackOptions) -> Iterable[Observation]:
         state = self.state()
