@@ -61,7 +61,7 @@ _HOURS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SCALE_OF_DEGREES = re.compile("[CFcf](?=elsius|ahrenheit|\\b)")
-_FEW = 64
+_FEW = 24
 """Numbers of a source among which one is hardly met by chance when it is given in another unit."""
 _ROUNDED_BY_CHANCE = 0.1
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|[^\x00-\x7f]|\Z)")
@@ -149,9 +149,10 @@ class Derivations:
         unit = token.unit.lstrip("\u00b0").strip()
         if unit in DEGREES:
             scale = _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
-            others = [wanted * 9 / 5 + 32, (wanted - 32) * 5 / 9]
+            celsius, kelvin = (wanted - 32) * 5 / 9, 273.15
+            others = [wanted * 9 / 5 + 32, wanted + kelvin, celsius, celsius + kelvin]
             if scale:
-                others = others[:1] if scale[0] in "cC" else others[1:]
+                others = others[:2] if scale[0] in "cC" else others[2:]
         else:
             others = [wanted * factor for factor in UNITS.get(unit, ())]
         # The sources' numbers have lost their sign.

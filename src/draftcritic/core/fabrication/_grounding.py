@@ -11,6 +11,7 @@ from draftcritic.core.fabrication._dates import Day
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._sources import calls_of, field_of, name_of, text_of
 from draftcritic.core.fabrication._values import with_plain_digits
+from draftcritic.core.fabrication._worded import worded_clocks
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-./]*")
 _RESULT_FIELDS = ("result", "output", "response", "args", "input")
@@ -27,6 +28,8 @@ _ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
 _BESIDE = 32
 """Characters before a number in which the words stand that say what it measures."""
 _FIELD_ENDS = re.compile(r"[,;{}\[\]\n]")
+_SAID_OF_LATE = 500
+"""Characters of the conversation, from its end, in which times of day in words are looked for."""
 _BEFORE_PATH = frozenset("\"'(<=> \n\t")
 _RANGE_WIDTH = 16
 """Characters of the other end of a range that are looked at."""
@@ -154,7 +157,12 @@ class Grounding:
     @lazy
     def clocks(self) -> frozenset[int]:
         """Every time of day, in minutes since midnight."""
-        return _scan.clocks_in(self.text)
+        return _scan.clocks_in(self.text) | worded_clocks(self._said_of_late)
+
+    @lazy
+    def _said_of_late(self) -> str:
+        parts = (text_of(part)[-_SAID_OF_LATE:] for part in (self._context, self._user_message))
+        return "\n".join(parts).lower()
 
     @lazy
     def words(self) -> frozenset[str]:

@@ -203,7 +203,7 @@ def _split(text: str, start: int, end: int) -> Iterator[Token]:
         if token.kind == "date" and (other := _other_day(text, token)):
             yield other
             token = other
-        at = token.end + 2 * (text[token.end : token.end + 2].lower() in _ORDINALS)
+        at = token.end + 2 if token.unit in _ORDINALS else token.end
         while at < end and not text[at].isdigit():
             if text[at].isalpha() and text[at] not in "Tt":
                 return

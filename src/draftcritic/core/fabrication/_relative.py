@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
+from draftcritic.core.fabrication._epochs import clocks_of, days_of, moments_in
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token
@@ -85,8 +86,19 @@ class Relations:
     def explains(self, token: Token) -> bool:
         """Whether the date or time is told from others that a source has."""
         if token.kind == "time":
-            return self._explains_clock(token.value, token)
-        return any(self._explains_day(day, token) for day in token.value)
+            return self._explains_clock(token.value, token) or token.value.minutes % DAY_MINUTES in self._moment_clocks
+        return any(self._explains_day(day, token) or self._is_moment(day) for day in token.value)
+
+    @lazy
+    def _moments(self) -> list[int]:
+        return moments_in(self._grounding.text)
+
+    @lazy
+    def _moment_clocks(self) -> frozenset[int]:
+        return frozenset(clocks_of(self._moments))
+
+    def _is_moment(self, day: Day) -> bool:
+        return any(known == day or (not day.year and known[1:] == day[1:]) for known in days_of(self._moments))
 
     def _explains_day(self, day: Day, token: Token) -> bool:
         if not self._counted:

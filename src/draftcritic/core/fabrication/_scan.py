@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from draftcritic.core.fabrication._dates import Clock, Day, as_date, clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
-from draftcritic.core.fabrication._values import readings
+from draftcritic.core.fabrication._values import readings, scaled
 
 DAY_MINUTES = 24 * 60
 LONGEST_ENDING = 20
@@ -16,6 +16,7 @@ SHORTEST_ENDING = 4
 
 
 _NUMBER = FromDigit(r"(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
+_POWER = re.compile(r"(?<![\w.])(\d(?:\.\d{1,16})?)[eE]\+(\d\d)(?!\w)")
 _DATE = FromDigit(
     r"(?:\d{3}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d?/\d{1,2}(?:/\d{2,4})?(?!\d)|\d?[-.]\d{1,2}[-.]\d{4}(?!\d))"
 )
@@ -38,7 +39,10 @@ _MONTH_SIGNS, _YEAR_SIGNS = frozenset("\u6708\uc6d4"), frozenset("\u5e74\ub144")
 
 def numbers_in(text: str) -> frozenset[str]:
     """Return every number, in normal form; no parts of dates, times and codes."""
-    return frozenset(value for number in _NUMBER.all_of(text) for value in readings(number))
+    numbers = {value for number in _NUMBER.all_of(text) for value in readings(number)}
+    if "e+" in text or "E+" in text:
+        numbers.update(scaled(number, int(power)) for number, power in _POWER.findall(text))
+    return frozenset(numbers)
 
 
 def duration_parts_in(text: str) -> frozenset[str]:
