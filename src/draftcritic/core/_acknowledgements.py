@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Collection, Iterator
-from collections.abc import Set as AbstractSet
 from functools import cache
 
 from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, parts_of, script_of
@@ -24,8 +22,13 @@ _FILLER, _CORE = 1, 2
 # Accents, Hebrew and Arabic vowel marks, the Arabic lengthening stroke: left out as often as written.
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
-_SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]|\^_*\^|xd)(?!\w)")
+_SMILEYS = re.compile(r"(?<!\w)(?:[:;=][-o']?[)dp]+|\^_*\^|xd)(?!\w)")
+_SMILE = " \U0001f642 "
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
+# What a list may hold and a draft's words never do: marks, apostrophes, joiners, the shapes of emoji.
+_LEFT_OUT = re.compile(f"[{''.join(_APOSTROPHES)}\u200b-\u200d\u2060]|{_OPTIONAL_MARKS.pattern}|{_SKIN_TONES.pattern}")
+# Tokenised text stands apart what English writes together: "that ' s".
+_APART = re.compile(" (['\u2019]) (?=(?:s|t|m|d|re|ve|ll)\\b)")
 _QUESTION_MARKS = "?\u00bf\u061f\u037e\u055e\u2048\u203d\uff1f"
 _QUESTION = re.compile(f"[{_QUESTION_MARKS}]")
 _BEFORE_OFFER = " \t\n.,!;:\u2013\u2014\u3001\u3002\uff0c\uff01\u2026\u00bf"
@@ -41,13 +44,15 @@ _LONG_RUN = re.compile(r"(.)\1{2,}")
 _RUN = re.compile(r"(.)\1+")
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _BETWEEN = rf"\s{_ALONE},.!;:\-\u00b7\u3001\u3002"
+_ALONE_LETTER = re.compile(f"[{_ALONE}]")
 _PIECES = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}]+")
 _LISTED = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}()\[\]|]+")
 """The words of a whole list, its brackets left out."""
 
 
 _Node = dict[str, list[int]]
-_NONE: frozenset[str] = frozenset()
+_DEFAULT = "en"
+"""Asked first: most of its drafts need no other list."""
 
 
 class _Phrases:
@@ -166,6 +171,7 @@ def is_courtesy(text: str) -> bool:
     return any(_language(code).covers(tokens, _FILLER) for code in _languages_of(tokens))
 
 
+@cache
 def acknowledgement_languages() -> tuple[str, ...]:
     """Return the codes of the languages that have a word list."""
     return tuple(name for name in list_names(_FOLDER) if name != _COMMON)
@@ -173,22 +179,31 @@ def acknowledgement_languages() -> tuple[str, ...]:
 
 def _languages_of(tokens: list[str]) -> Iterator[str]:
     """Yield the languages whose lists hold every token somewhere: only a list that may serve is taken apart."""
-    common = _words_of(_COMMON)
-    left: AbstractSet[str] | None = None
+    common, default = _words_of(_COMMON), _words_of(_DEFAULT)
+    plain = all(token in default or token in common for token in tokens)
+    if plain:
+        yield _DEFAULT
+    left: int | None = None
     for token in tokens:
         if token in common:
             continue
         holding = _holders(script_of(token))
-        found: AbstractSet[str] = holding.get(token, _NONE)
+        found = holding.get(token, 0)
         if _RUN.search(token):
             spellings = tuple(_spellings(token))
             if not common.isdisjoint(spellings):
                 continue
-            found = _NONE.union(*(holding.get(spelling, _NONE) for spelling in spellings))
+            for spelling in spellings:
+                found |= holding.get(spelling, 0)
         left = found if left is None else left & found
         if not left:
             return
-    yield from sorted(left) if left is not None else _every_language(tokens)
+    codes = _every_language(tokens) if left is None else _codes(left)
+    yield from (code for code in codes if not (plain and code == _DEFAULT))
+
+
+def _codes(held: int) -> Iterator[str]:
+    return (code for bit, code in enumerate(acknowledgement_languages()) if held >> bit & 1)
 
 
 def _every_language(tokens: list[str]) -> Iterator[str]:
@@ -197,18 +212,25 @@ def _every_language(tokens: list[str]) -> Iterator[str]:
 
 
 @cache
-def _holders(script: str) -> dict[str, set[str]]:
-    """Return word -> languages of a script whose lists hold it."""
-    holders: dict[str, set[str]] = defaultdict(set)
+def _holders(script: str) -> dict[str, int]:
+    """Return word -> languages of a script whose lists hold it, a bit each."""
+    holders: dict[str, int] = {}
+    bits = {code: 1 << bit for bit, code in enumerate(acknowledgement_languages())}
     for code in languages_in(_FOLDER, script):
+        bit = bits[code]
         for word in _words_of(code):
-            holders[word].add(code)
-    return dict(holders)
+            holders[word] = holders.get(word, 0) | bit
+    return holders
 
 
 @cache
 def _words_of(name: str) -> frozenset[str]:
-    return frozenset(_LISTED.findall(_folded_list(name)))
+    text = _folded_list(name)
+    if _ALONE_LETTER.search(text):
+        return frozenset(_LISTED.findall(text))
+    for sign in "()[]|-":
+        text = text.replace(sign, " ")
+    return frozenset(text.split())
 
 
 def _spellings(token: str) -> Iterator[str]:
@@ -241,10 +263,8 @@ def _phrases(name: str, what: str = "acknowledgements") -> _Phrases:
 
 @cache
 def _folded_list(name: str) -> str:
-    text = _folded(list_text(_FOLDER, name))
-    for apostrophe in _APOSTROPHES:
-        text = text.replace(apostrophe, "")
-    return text
+    text = unicodedata.normalize("NFKD", list_text(_FOLDER, name).casefold())
+    return unicodedata.normalize("NFC", _LEFT_OUT.sub("", text))
 
 
 def _folded(text: str) -> str:
@@ -257,7 +277,9 @@ def _folded(text: str) -> str:
 
 def _tokens(text: str) -> list[str] | None:
     """Return the words and emoji of a text without case, accents and punctuation; None when it says more."""
-    folded = _SMILEYS.sub(" ", _folded(text))
+    folded = _SMILEYS.sub(_SMILE, _folded(text))
+    if "' " in folded or "\u2019 " in folded:
+        folded = _APART.sub(r"\1", folded)
     if folded.isascii():
         return None if _ASCII_TELLING.search(folded) else _ASCII_WORDS.findall(folded.replace("'", "").replace("`", ""))
     tokens: list[str] = []

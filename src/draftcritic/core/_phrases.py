@@ -1,7 +1,9 @@
 """Reads the word lists of the deterministic checks: plain text, one phrase a line, one file a language.
 
-A line that ends with a colon opens a section; `#` starts a comment. In a phrase `(a|b)` stands for either and `[a|b]`
-for either or none: `(thanks|thank you) [so much|a lot]`. Lists are read when a text of their script first needs them.
+A line that ends with a colon opens a section; `#` starts a comment; an indented line goes on with the one above. In a
+phrase `(a|b)` stands for either and `[a|b]` for either or none: `(thanks|thank you) [so much|a lot]`. Lists are read
+when a text of their script first needs them. A list may open with the name of its language, written in each of its
+scripts.
 """
 
 from __future__ import annotations
@@ -61,6 +63,8 @@ def _scripts(folder: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 
 def _scripts_of(text: str) -> frozenset[str]:
+    if text.startswith("# "):
+        text = text.partition("\n")[0][2:]
     letters = "".join(set(text))
     found = {script for script, ranges in _SCRIPTS if ranges.search(letters)}
     # Comments and the names of the sections are English in every list.
@@ -94,7 +98,9 @@ def lines_of(text: str) -> dict[str, list[str]]:
     lines: list[str] = []
     for line in text.splitlines():
         entry = line.partition("#")[0].strip()
-        if entry.endswith(":"):
+        if line[:1] == " " and entry and lines:
+            lines[-1] += entry if lines[-1].endswith("|") else f" {entry}"
+        elif entry.endswith(":"):
             lines = sections.setdefault(entry[:-1], [])
         elif entry:
             lines.append(entry)
