@@ -351,11 +351,18 @@ class Derivations:
     def _sums_for(self, token: Token) -> frozenset[Decimal]:
         """The sums over values of its kind: amounts of money, or what the draft calls as the key does."""
         if token.kind == "price":
-            fit = [sums for key, sums in self._sums.items() if MONEY.search(key)]
-        else:
-            sentence = self._sentence_around(token).lower()
-            fit = [sums for key, sums in self._sums.items() if any(word in sentence for word in _key_words(key))]
+            return self._sums_of_money
+        sentence = self._sentence_around(token).lower()
+        fit = [sums for words, sums in self._worded_sums if any(word in sentence for word in words)]
         return frozenset[Decimal]().union(*fit)
+
+    @lazy
+    def _sums_of_money(self) -> frozenset[Decimal]:
+        return frozenset[Decimal]().union(*(sums for key, sums in self._sums.items() if MONEY.search(key)))
+
+    @lazy
+    def _worded_sums(self) -> list[tuple[list[str], set[Decimal]]]:
+        return [(_key_words(key), sums) for key, sums in self._sums.items()]
 
     @lazy
     def _amounts(self) -> frozenset[Decimal]:

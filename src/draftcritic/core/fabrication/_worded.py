@@ -17,6 +17,9 @@ _PAST = re.compile(
     rf"\b(half|(?:a )?quarter|five|ten|twenty|twenty-five)(?: minutes)? (past|after|to|till|before) {_HOUR}\b"
 )
 _SAID = re.compile(rf"\b{_HOUR} (o'?clock|thirty|fifteen|forty-five|oh five|a\.?m|p\.?m|in the [a-z]+)\b")
+# Without one of these there is nothing to find.
+_SIGNS_OF_PAST = ("quarter ", "half ", "five ", "ten ", "twenty")
+_SIGNS_OF_HOURS = ("clock", "thirty", "fifteen", "forty-five", "oh five", " am", " pm", " a.m", " p.m", " in the ")
 _MINUTES = {"thirty": 30, "fifteen": 15, "forty-five": 45, "oh five": 5}
 _CHINESE = re.compile(
     "(\u5341[\u4e00\u4e8c]?|[\u4e00\u4e24\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d])\u70b9(\u534a|[\u4e00\u4e09]\u523b|(?![\u513f\u949f]))"
@@ -33,10 +36,10 @@ _AT_MIDNIGHT = re.compile(
 def worded_clocks(lower: str) -> frozenset[int]:
     """Return the times of day that a text in lower case says in words, in minutes since midnight."""
     found: set[int] = set()
-    for part, side, hour in _PAST.findall(lower):
+    for part, side, hour in _PAST.findall(lower) if any(word in lower for word in _SIGNS_OF_PAST) else ():
         minutes = _PARTS[part.removeprefix("a ")]
         found.update(_both(_hour(hour), minutes if side in {"past", "after"} else -minutes))
-    for hour, rest in _SAID.findall(lower):
+    for hour, rest in _SAID.findall(lower) if any(word in lower for word in _SIGNS_OF_HOURS) else ():
         found.update(_both(_hour(hour), _MINUTES.get(rest, 0)))
     if not lower.isascii():
         for hour, rest in _CHINESE.findall(lower):
