@@ -91,6 +91,35 @@ def test_a_budget_that_is_spent_and_a_circuit_that_is_open(ask):
     assert reviews[2].assessment.reason == "circuit_open"
 
 
+def test_reviews_at_once_share_what_a_budget_has_left():
+    sizes = []
+    model = ScriptedCriticModel(
+        lambda prompt: sizes.append(sum(len(each.text) for each in prompt)) or APPROVE, usage={"input_tokens": 10}
+    )
+    critic(rules=LimitRules()).review(DRAFT, model)
+    each = sizes[0] // 4 + 501  # a quarter of the prompt's characters, and 500 tokens for an answer
+    reviewer = critic(rules=LimitRules(tokens_per_hour={"*": 3 * each}))
+
+    class Slow(ScriptedCriticModel):
+        async def acall(self, messages, timeout):
+            await asyncio.sleep(0)
+            return self.call(messages, timeout)
+
+    async def all_at_once():
+        return await asyncio.gather(*(reviewer.areview(DRAFT, Slow([APPROVE] * 3)) for _ in range(20)))
+
+    assert [review.verdict for review in asyncio.run(all_at_once())].count("approve") == 3
+
+
+@pytest.mark.parametrize(("error", "asked"), [(TimeoutError(), 1), (ConnectionRefusedError(), 3)])
+def test_only_what_a_provider_may_bill_is_spent(ask, error, asked):
+    reviewer = critic(rules=LimitRules(tokens_per_hour={"*": 10}))
+    model = ScriptedCriticModel([error] * 3)
+    for _ in range(3):
+        ask(reviewer, DRAFT, model)
+    assert model.calls == asked
+
+
 def test_answers_that_are_no_verdict_open_no_circuit(ask):
     reviewer = critic(rules=LimitRules(circuit=CircuitRules(min_calls=2)))
     model = ScriptedCriticModel(["no json"] * 4)

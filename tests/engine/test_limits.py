@@ -114,16 +114,75 @@ class TestBudgets:
             said.append(permit is GateReason.BUDGET)
             if permit is not GateReason.BUDGET:
                 permit.settle(call(10, 0.01), None)
-        assert said == [False, False, False, True]
+        assert said == [False, False, True, True]  # a third one would not have fitted
         assert limiter.admit("another") is not GateReason.BUDGET
         clock.now += 3700
         assert limiter.admit("m") is not GateReason.BUDGET
 
+    def test_callers_at_once_get_no_more_than_the_estimates_leave(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"*": 2000}))
+        permits = [limiter.admit("m", 1000) for _ in range(64)]  # 1000 / 4 and 500 for the answer
+        under_way = [permit for permit in permits if permit is not GateReason.BUDGET]
+        assert len(under_way) == 2
+        for permit in under_way:
+            permit.settle(call(300), None)
+        # Known now: such a call costs 300, so four more fit into what is left.
+        assert sum(limiter.admit("m", 1000) is not GateReason.BUDGET for _ in range(64)) == 4
+
+    def test_dollars_are_estimated_by_the_price_list_before_the_first_answer(self):
+        limiter = Limiter(LimitRules(usd_per_hour={"gpt-4.1-nano": 0.0005}))
+        # 1,000 tokens of prompt at 0.10 and 500 of answer at 0.40 dollars a million: 0.0003.
+        assert [limiter.admit("gpt-4.1-nano", 4000) is GateReason.BUDGET for _ in range(3)] == [False, True, True]
+
+    @pytest.mark.parametrize(
+        ("failure", "unbilled", "left"),
+        [
+            (Failure.TIMEOUT, False, 0),
+            (Failure.CANCELLED, False, 0),
+            (Failure.ERROR, False, 0),
+            (Failure.ERROR, True, 1),
+            (Failure.RATE_LIMITED, True, 1),
+        ],
+    )
+    def test_a_call_that_failed_keeps_its_estimate_unless_it_was_surely_not_billed(self, failure, unbilled, left):
+        limiter = Limiter(LimitRules(tokens_per_hour={"*": 600}))
+        limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), failure, unbilled=unbilled)
+        assert admitted(limiter).count("ok") == left
+
+    def test_a_call_that_was_not_made_costs_nothing(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"*": 600}))
+        limiter.admit("m").settle(None, Failure.CANCELLED)
+        assert admitted(limiter) == ["ok"]
+
     def test_a_deployments_name_spends_from_the_model_behind_it(self):
-        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4o": 15}))
+        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4o": 25}))
         for _ in range(2):
             limiter.admit("our-deployment").settle(call(10, sku="gpt-4o"), None)
         assert limiter.admit("our-deployment") is GateReason.BUDGET
+        assert limiter.admit("gpt-4o") is GateReason.BUDGET
+
+    def test_calls_of_a_deployment_that_are_under_way_count_for_the_model_behind_it(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4o": 25}))
+        limiter.admit("our-deployment").settle(call(10, sku="gpt-4o"), None)
+        assert [limiter.admit("our-deployment") is GateReason.BUDGET for _ in range(2)] == [False, True]
+
+    @pytest.mark.parametrize("fallbacks", [{1}, {1, 2}, {3}, {2, 4}])
+    def test_an_answer_of_a_fallback_is_booked_on_it_and_leaves_the_first_models_budget_on(self, fallbacks):
+        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4o": 50}))
+        answered = []
+        for number in range(1, 40):
+            permit = limiter.admit("gpt-4o")
+            if permit is GateReason.BUDGET:
+                continue
+            answered.append("gpt-4.1-nano" if number in fallbacks else "gpt-4o")
+            permit.settle(call(10, sku=answered[-1]), None)
+        assert answered.count("gpt-4o") == 5
+        assert answered.count("gpt-4.1-nano") == len(fallbacks)
+
+    def test_while_a_fallback_answers_its_own_budget_holds_too(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"gpt-4.1-nano": 25}))
+        for _ in range(2):
+            limiter.admit("gpt-4o").settle(call(10, sku="gpt-4.1-nano"), None)
         assert limiter.admit("gpt-4o") is GateReason.BUDGET
 
     def test_a_price_that_a_budget_misses_is_said_once(self, caplog):
@@ -132,6 +191,16 @@ class TestBudgets:
             limiter.admit(sku).settle(call(10, None, sku=sku), None)
         assert [r.getMessage() for r in caplog.records] == [
             "the price of m is not known: its budget of an hour cannot hold"
+        ]
+
+    def test_where_the_provider_tells_no_use_the_estimate_is_booked_and_said_once(self, caplog):
+        limiter = Limiter(LimitRules(tokens_per_hour={"m": 1500}))
+        permits = [limiter.admit("m") for _ in range(3)]
+        for permit in permits:
+            permit.settle(call(None), None)
+        assert limiter.admit("m") is GateReason.BUDGET
+        assert [r.getMessage() for r in caplog.records] == [
+            "the use of m is not told: its budget of an hour counts estimates"
         ]
 
 
@@ -177,6 +246,20 @@ class TestCircuit:
         for _ in range(2):
             limiter.admit("m").settle(call(latency=2.1), None)
         assert admitted(limiter) == ["circuit_open"]
+
+    def test_many_names_push_out_no_open_circuit(self):
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
+        for _ in range(2):
+            limiter.admit("bad").settle(ModelCall("bad", "bad", error_type="E"), Failure.ERROR)
+        limiter.admit("busy").settle(ModelCall("busy", "busy", error_type="E"), Failure.ERROR)
+        for number in range(600):
+            limiter.admit(f"m{number}").settle(None, None)
+            if number % 100 == 0:
+                limiter.admit("busy").settle(None, None)
+        assert admitted(limiter, sku="bad") == ["circuit_open"]
+        limiter.admit("busy").settle(ModelCall("busy", "busy", error_type="E"), Failure.ERROR)
+        assert admitted(limiter, sku="busy") == ["circuit_open"]
+        assert len(limiter._breakers) == 256
 
 
 class TestOtherRules:
@@ -229,3 +312,23 @@ def test_a_forked_child_counts_from_zero_even_when_the_lock_was_held():
             os._exit(0 if admitted(limiter, 2) == ["ok", "budget"] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert admitted(limiter) == ["budget"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_tells_that_its_circuits_are_closed_and_settles_nothing_of_its_parent():
+    told = []
+    limiter = Limiter(
+        LimitRules(max_concurrency=1, circuit=OPENS_AT_TWO), on_circuit=lambda *circuit: told.append(circuit)
+    )
+    for _ in range(2):
+        limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+    inherited = limiter.admit("another")
+    child = os.fork()
+    if child == 0:
+        whole = told == [("m", "open"), ("m", "closed")]
+        own = limiter.admit("m")
+        inherited.settle(call(), None)
+        os._exit(0 if whole and own is not GateReason.CIRCUIT_OPEN and admitted(limiter) == ["budget"] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert told == [("m", "open")]

@@ -109,6 +109,11 @@ class Prompt:
     examples: tuple[tuple[str, str], ...] = ()
     omitted: int = 0
 
+    @property
+    def size(self) -> int:
+        """Characters that the model is sent."""
+        return len(self.system) + len(self.user) + sum(len(asked) + len(answer) for asked, answer in self.examples)
+
 
 def validate_template(template: str) -> None:
     """Check a prompt template of a user.

@@ -13,6 +13,10 @@ _TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError
 _TIMEOUT_NAMES = ("Timeout", "DeadlineExceeded")
 _RATE_LIMIT_NAMES = ("RateLimit", "TooManyRequests", "ResourceExhausted", "Throttl")
 _TOO_MANY_REQUESTS = 429
+_REFUSALS = range(400, 600)
+_GIVEN_UP = frozenset({408, 499, 504, 524})
+"""Statuses in the range of refusals that say that somebody on the way has waited long enough, and not the model."""
+_UNCONNECTED = ("ConnectError", "ConnectTimeout", "ConnectionRefused", "NewConnectionError", "gaierror")
 _CAUSES = 4
 """How many causes deep a wrapped provider exception is looked for."""
 
@@ -38,6 +42,16 @@ def classify(error: BaseException) -> Failure:
     return Failure.ERROR
 
 
+def unbilled(error: BaseException) -> bool:
+    """Whether a call that ended with `error` was surely not billed: it was refused, or nobody could be reached."""
+    for each in _causes(error):
+        if _is_rate_limit(each) or _is_called(each, _UNCONNECTED):
+            return True
+        if any(status in _REFUSALS and status not in _GIVEN_UP for status in _statuses(each)):
+            return True
+    return False
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     current: BaseException | None = error
     for _ in range(_CAUSES):
@@ -52,14 +66,17 @@ def _is_called(error: BaseException, parts: tuple[str, ...]) -> bool:
 
 
 def _is_rate_limit(error: BaseException) -> bool:
+    return _TOO_MANY_REQUESTS in _statuses(error) or _is_called(error, _RATE_LIMIT_NAMES)
+
+
+def _statuses(error: BaseException) -> tuple[Any, ...]:
     response = _attribute(error, "response")
     if isinstance(response, Mapping):
         metadata = response.get("ResponseMetadata")
         status = metadata.get("HTTPStatusCode") if isinstance(metadata, Mapping) else None
     else:
         status = _attribute(response, "status_code")
-    statuses = (_attribute(error, "status_code"), _attribute(error, "code"), status)
-    return _TOO_MANY_REQUESTS in statuses or _is_called(error, _RATE_LIMIT_NAMES)
+    return _attribute(error, "status_code"), _attribute(error, "code"), status
 
 
 def _attribute(holder: Any, name: str) -> Any:

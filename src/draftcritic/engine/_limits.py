@@ -12,9 +12,10 @@ from hashlib import blake2b
 
 from draftcritic.core import CircuitRules, CircuitState, Failure, GateReason, LimitRules, ModelCall
 from draftcritic.engine._breaker import Breaker
-from draftcritic.engine._budget import MINUTE, HourlyBudget, SlidingSum
+from draftcritic.engine._budget import MINUTE, SlidingSum
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._ports import Permit
+from draftcritic.engine._spending import Expected, Spending
 
 _LOW_64_BITS = (1 << 64) - 1
 _MAX_SKUS = 256
@@ -49,17 +50,22 @@ class Limiter:
         self._clock = clock
         self._told: dict[str, CircuitState] = {}
         self._start_afresh()
-        after_fork(self._start_afresh)
+        after_fork(self._in_child)
+
+    def _in_child(self) -> None:
+        self._start_afresh()
+        # Silently: who reads the log has been told by the parent.
+        told, self._told = self._told, {}
+        if self._on_circuit is not None:
+            for sku in told:
+                self._on_circuit(sku, CircuitState.CLOSED)
 
     def _start_afresh(self) -> None:
         self._lock = threading.Lock()
         self._calls = SlidingSum(MINUTE)
-        self._tokens = HourlyBudget(self._rules.tokens_per_hour)
-        self._usd = HourlyBudget(self._rules.usd_per_hour)
+        self._spending = Spending(self._rules)
         self._breakers: dict[str, Breaker] = {}
-        self._under_way: dict[str, int] = {}
-        self._answers_as: dict[str, str] = {}
-        self._unknown: set[str] = set()
+        self._under_way = 0
 
     def use(self, rules: LimitRules) -> None:
         """Go by other rules from now on. What was spent stays spent; a circuit with other rules starts closed."""
@@ -67,8 +73,7 @@ class Limiter:
             if rules.circuit != self._rules.circuit:
                 self._breakers.clear()
             self._rules = rules
-            self._tokens.limits = rules.tokens_per_hour
-            self._usd.limits = rules.usd_per_hour
+            self._spending.use(rules)
         self._tell()
 
     def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:
@@ -78,68 +83,58 @@ class Limiter:
             return True
         return _position(trace_id(), run_id) < rules.sample_rate * (_LOW_64_BITS + 1)
 
-    def admit(self, sku: str) -> Permit | GateReason:
+    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
         now = self._clock()
+        expected = self._spending.expect(sku, size)
         with self._lock:
-            refused = self._refusal(sku, now)
+            refused = self._refusal(sku, expected, now)
             if refused is None:
-                permit = _Permit(self, sku, self._breaker(sku), now)
+                permit = _Permit(self, self._breaker(sku), self._spending, expected)
                 self._calls.add(1, now)
-                self._under_way[sku] = self._under_way.get(sku, 0) + 1
+                self._spending.reserve(expected)
+                self._under_way += 1
         self._tell()
         return refused or permit
 
-    def _refusal(self, sku: str, now: float) -> GateReason | None:
+    def _refusal(self, sku: str, expected: Expected, now: float) -> GateReason | None:
         rules = self._rules
-        if rules.max_concurrency is not None and sum(self._under_way.values()) >= rules.max_concurrency:
+        if rules.max_concurrency is not None and self._under_way >= rules.max_concurrency:
             return GateReason.BUDGET
         if rules.reviews_per_minute is not None and self._calls.total(now) + 1 > rules.reviews_per_minute:
             return GateReason.BUDGET
-        # A name that only an account can resolve, such as a deployment's, spends from what it turned out to be.
-        spender, under_way = self._answers_as.get(sku, sku), self._under_way.get(sku, 0)
-        if not (self._tokens.allows(spender, under_way, now) and self._usd.allows(spender, under_way, now)):
+        if not self._spending.allows(expected, now):
             return GateReason.BUDGET
         return None if self._breaker(sku).lets_through(now) else GateReason.CIRCUIT_OPEN
 
     def _breaker(self, sku: str) -> Breaker:
-        breaker = self._breakers.get(sku)
+        breaker = self._breakers.pop(sku, None)
         if breaker is None:
+            breaker = Breaker(self._rules.circuit)
             if len(self._breakers) >= _MAX_SKUS:
-                self._breakers.clear()
-            breaker = self._breakers[sku] = Breaker(self._rules.circuit)
+                # The closed one that was asked for longest ago knows least that matters.
+                closed = (name for name, each in self._breakers.items() if each.state is CircuitState.CLOSED)
+                del self._breakers[next(closed, next(iter(self._breakers)))]
+        self._breakers[sku] = breaker
         return breaker
 
-    def settle(self, permit: _Permit, call: ModelCall | None, failure: Failure | None) -> None:
+    def settle(self, permit: _Permit, call: ModelCall | None, failure: Failure | None, unbilled: bool) -> None:
         """Count what the call of a permit came to."""
         now = self._clock()
+        missed = None
         with self._lock:
-            sku = permit.sku
-            # A child that was forked during the call has counted anew.
-            left = self._under_way.pop(sku, 1) - 1
-            if left:
-                self._under_way[sku] = left
+            if permit.spending is not self._spending:
+                return  # a child that was forked during the call has counted anew
+            self._under_way -= 1
             permit.breaker.ended(permit.generation, _is_bad(call, failure, permit.breaker.rules), now)
-            unknown = self._spend(sku, call, now) if call is not None and call.error_type is None else None
+            permit.spending.release(permit.expected)
+            if call is not None and call.error_type is None:
+                missed = permit.spending.book(permit.expected, call, now)
+            elif call is not None and not unbilled:
+                permit.spending.book_failed(permit.expected, now)
         self._tell()
-        if unknown is not None:
-            _logger.warning("%s of %s is not known: its budget of an hour cannot hold", unknown, permit.sku)
-
-    def _spend(self, asked: str, call: ModelCall, now: float) -> str | None:
-        """Book a call, and return what a budget misses of it, once for each model."""
-        usage = call.usage
-        if call.sku != asked and len(self._answers_as) < _MAX_SKUS:
-            self._answers_as[asked] = call.sku
-        spender = self._answers_as.get(asked, asked)
-        counts = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
-        self._tokens.spend(spender, sum(counts) if counts else None, now)
-        self._usd.spend(spender, usage.cost_usd, now)
-        tokens_missed = not counts and self._tokens.limit(spender) is not None
-        price_missed = usage.cost_usd is None and self._usd.limit(spender) is not None
-        if not (tokens_missed or price_missed) or spender in self._unknown:
-            return None
-        self._unknown.add(spender)
-        return "the use" if tokens_missed else "the price"
+        if missed is not None:
+            _logger.warning("%s", missed)
 
     def _tell(self) -> None:
         """Tell of circuits that have changed, outside of the lock."""
@@ -156,7 +151,9 @@ class Limiter:
                 for sku, state in self._told.items()
                 if sku not in self._breakers and state is not CircuitState.CLOSED
             ]
-            self._told.update(changed)
+            self._told = {
+                sku: state for sku, state in (self._told | dict(changed)).items() if state is not CircuitState.CLOSED
+            }
         for sku, state in changed:
             _logger.log(
                 logging.INFO if state is CircuitState.HALF_OPEN else logging.WARNING,
@@ -172,20 +169,20 @@ class _Permit:
     """Leave to make one call of the critic's model."""
 
     limiter: Limiter
-    sku: str
     breaker: Breaker
-    since: float
+    spending: Spending
+    expected: Expected
     generation: int = 0
     settled: bool = False
 
     def __post_init__(self) -> None:
         self.generation = self.breaker.begun()
 
-    def settle(self, call: ModelCall | None, failure: Failure | None) -> None:
+    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
         """Give the permit back; see `Permit.settle`."""
         if not self.settled:
             self.settled = True
-            self.limiter.settle(self, call, failure)
+            self.limiter.settle(self, call, failure, unbilled)
 
 
 def _is_bad(call: ModelCall | None, failure: Failure | None, rules: CircuitRules) -> bool | None:
@@ -212,13 +209,13 @@ class NoLimits:
         """Return True."""
         return True
 
-    def admit(self, sku: str) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
+    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
         """Return leave that costs nothing."""
         return _FREE
 
 
 class _FreePermit:
-    def settle(self, call: ModelCall | None, failure: Failure | None) -> None:
+    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
         """Do nothing."""
 
 

@@ -136,12 +136,13 @@ class ReviewObserver(Protocol):
 class Permit(Protocol):
     """Leave to make one call of the critic's model."""
 
-    def settle(self, call: ModelCall | None, failure: Failure | None) -> None:
+    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
         """Give the permit back when the call has ended; told once, however that was.
 
         Args:
             call: the record of the call; None when it was not made after all.
             failure: how it failed.
+            unbilled: it failed in a way that no provider bills.
         """
         ...
 
@@ -159,10 +160,11 @@ class ReviewLimits(Protocol):
         """
         ...
 
-    def admit(self, sku: str) -> Permit | GateReason:
+    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:
         """Let one model call through, or say what forbids it (`budget` or `circuit_open`).
 
         Args:
             sku: the SKU of the model as far as it is known before the call.
+            size: characters of the prompt.
         """
         ...

@@ -23,7 +23,7 @@ from draftcritic.core import (
     Usage,
     normalise_sku,
 )
-from draftcritic.engine._failures import classify, qualified_name
+from draftcritic.engine._failures import classify, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
 from draftcritic.engine._progress import Progress
@@ -167,16 +167,17 @@ class Reflector:
         self, progress: Progress, model: CriticModel, prompt: Prompt
     ) -> Generator[Step, Any, Asked | GateReason]:
         """Ask when the limits let it, and tell them what came of it."""
-        permit = self._limits.admit(normalise_sku(model.name))
+        permit = self._limits.admit(normalise_sku(model.name), prompt.size)
         if isinstance(permit, GateReason):
             return permit
         failure: Failure | None = Failure.CANCELLED
+        free = False
         try:
             asked = yield from self._ask(progress, model, prompt)
-            failure = asked.failure
+            failure, free = asked.failure, asked.unbilled
             return asked
         finally:
-            permit.settle(progress.call, failure)
+            permit.settle(progress.call, failure, unbilled=free)
 
     def _model(self, source: ModelSource) -> CriticModel:
         if hasattr(source, "acall"):
@@ -244,7 +245,7 @@ def _ended(call: ModelCall, reply: Reply | None, error: BaseException | None) ->
     if not isinstance(error, Exception):
         raise error
     _logger.debug("the critic's call failed", exc_info=error)
-    return Asked(call, None, classify(error), qualified_name(type(error)))
+    return Asked(call, None, classify(error), qualified_name(type(error)), unbilled(error))
 
 
 def _as_text(content: Any) -> str:

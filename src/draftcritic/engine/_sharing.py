@@ -27,12 +27,14 @@ class Asked:
         reply: the answer; None when there is none.
         failure: in which way it failed when there is none.
         error_type: the qualified name of the exception behind that.
+        unbilled: it failed in a way that no provider bills.
     """
 
     call: ModelCall
     reply: Reply | None = None
     failure: Failure | None = None
     error_type: str | None = None
+    unbilled: bool = False
 
 
 class Flight:
