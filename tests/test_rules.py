@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,10 +18,45 @@ from support.chat import Chat
 from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor
+from draftcritic.settings import Settings
 
 APPROVE = '{"verdict": "approve"}'
 SOON = 0.000001
 """An interval that has always passed."""
+LONG = 30.0
+
+
+class AsyncChat(Chat):
+    """Needs no thread for a coroutine."""
+
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        return self._generate(messages, stop, None, **kwargs)
+
+
+class SlowSource:
+    """Is made while a file of settings is read, and takes until it is released."""
+
+    begun = threading.Event()
+    released = threading.Event()
+    made = 0
+
+    def __init__(self) -> None:
+        type(self).made += 1
+        self.begun.set()
+        assert self.released.wait(LONG)
+
+    async def retrieve(self, query: str, top_k: int) -> list[str]:
+        return []
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> type[SlowSource]:
+    """A rules source that `slow_source:Slow` names."""
+    module = ModuleType("slow_source")
+    kind = type("Slow", (SlowSource,), {"begun": threading.Event(), "released": threading.Event()})
+    module.Slow = kind  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "slow_source", module)
+    return kind
 
 
 @pytest.fixture
@@ -32,6 +71,10 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "draftcritic.toml"
     path.write_text('rules = ["Be brief."]\n')
     return path
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text)
 
 
 def start(telemetry: Telemetry, file: Path | None = None, **settings: Any) -> tuple[DraftCriticInstrumentor, Chat]:
@@ -76,11 +119,135 @@ def test_changed_rules_hold_from_the_next_draft_on(
     ]
 
 
-def test_changed_rules_hold_for_a_coroutine_too(telemetry: Telemetry, file: Path) -> None:
-    _, critic = start(telemetry, file, background=False)
+def test_what_waits_for_the_next_start_is_a_warning_once_a_change(
+    telemetry: Telemetry, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "draftcritic")
+    plugin, _ = start(telemetry, file)
+    for text in ("workers = 7", "workers = 7\ntimeout = 3", "workers = 6", "timeout = 3"):
+        file.write_text(f"{text}\n")
+        ask(plugin)
+    lines = [r for r in caplog.records if "the changed settings hold" in r.getMessage()]
+    assert [r.levelname for r in lines] == ["WARNING", "INFO", "WARNING", "INFO"]
+    assert ["workers will hold from the next start on" in r.getMessage() for r in lines] == [True, True, True, False]
+
+
+async def until_kind(critic: Chat, model: Chat) -> None:
+    for _ in range(3000):
+        await model.ainvoke("How much?")
+        if "Be kind." in critic.calls[-1][-1].content:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the changed rules never held")
+
+
+async def test_a_coroutine_waits_neither_for_a_file_nor_for_the_applications_threads(
+    telemetry: Telemetry, file: Path, slow: type[SlowSource]
+) -> None:
+    critic, model = AsyncChat(answers=[APPROVE]), AsyncChat(answers=["It costs 12 euros."])
+    DraftCriticInstrumentor().instrument(
+        **telemetry.providers, config=file, model=critic, mode="enforce", reload_interval=SOON
+    )
+    busy = threading.Event()
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    blocked = loop.run_in_executor(None, busy.wait, LONG)
+    write(file, 'preferences = [{statement = "Be kind."}]\nrules_source = "slow_source:Slow"\n')
+    for _ in range(3):
+        await asyncio.wait_for(model.ainvoke("How much?"), LONG)
+    assert all("Be brief." in call[-1].content for call in critic.calls)
+    cancelled = asyncio.ensure_future(model.ainvoke("How much?"))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    slow.released.set()
+    await until_kind(critic, model)
+    assert slow.made == 1
+    busy.set()
+    await blocked
+
+
+def test_two_threads_never_read_at_once_and_the_file_as_it_is_at_last_holds(
+    telemetry: Telemetry, file: Path, slow: type[SlowSource]
+) -> None:
+    plugin, critic = start(telemetry, file, background=False)
+    file.write_text('preferences = [{statement = "Be old."}]\nrules_source = "slow_source:Slow"\n')
+    reader = threading.Thread(target=ask, args=(plugin,))
+    reader.start()
+    assert slow.begun.wait(LONG)
+    file.write_text('preferences = [{statement = "Be kind."}]\n')
+    ask(plugin)
+    assert "Be brief." in critic.calls[-1][-1].content
+    slow.released.set()
+    reader.join(LONG)
+    ask(plugin)
+    assert "Be kind." in critic.calls[-1][-1].content
+    assert slow.made == 1
+
+
+def test_what_changes_between_the_reading_of_settings_and_the_start_is_seen(telemetry: Telemetry, file: Path) -> None:
+    settings = Settings.load({}, config=file, model=Chat(answers=[APPROVE]), reload_interval=SOON)
     file.write_text('rules = ["Be kind."]\n')
-    asyncio.run(Chat(answers=["It costs 12 euros."]).ainvoke("How much?"))
+    plugin = DraftCriticInstrumentor()
+    plugin.instrument(**telemetry.providers, settings=settings)
+    ask(plugin)
+    assert "Be kind." in settings.model.calls[0][-1].content
+
+
+def test_a_relative_path_stays_the_same_file_in_another_directory(
+    telemetry: Telemetry, file: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / file.name).write_text('rules = ["Be another."]\n')
+    monkeypatch.chdir(file.parent)
+    monkeypatch.setenv("DRAFTCRITIC_CONFIG", file.name)
+    plugin, critic = start(telemetry)
+    monkeypatch.chdir(other)
+    file.write_text('rules = ["Be kind."]\n')
+    ask(plugin)
     assert "Be kind." in critic.calls[0][-1].content
+
+
+def test_a_file_that_has_become_empty_is_not_yet_written(
+    telemetry: Telemetry, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plugin, critic = start(telemetry, file)
+    for text, rule, whole in (
+        ("", "Be brief.", 0),
+        (" \n", "Be brief.", 0),
+        ('rules = ["Be kind."]', "Be kind.", 1),
+        ("# nothing any more", "", 1),
+    ):
+        file.write_text(text)
+        for _ in range(2):
+            ask(plugin)
+        assert ("Be" in critic.calls[-1][-1].content) is bool(rule)
+        assert rule in critic.calls[-1][-1].content
+        assert loaded(telemetry) == whole
+    (line,) = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert "is empty and was not: it is taken as not yet written; for no settings at all leave a comment" in line
+
+
+def test_what_could_not_be_read_is_tried_again_although_the_file_stays_the_same(
+    telemetry: Telemetry, file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plugin, critic = start(telemetry, file)
+    file.write_text('preferences = [{statement = "Be kind."}]\ngate = "late_gate:gate"\n')
+    for _ in range(3):
+        ask(plugin)
+    assert loaded(telemetry) == 0
+    module = ModuleType("late_gate")
+    module.gate = lambda context: True  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "late_gate", module)
+    ask(plugin)
+    assert "Be kind." in critic.calls[-1][-1].content
+    assert loaded(telemetry) == 1
+    assert len([r for r in caplog.records if r.levelno == logging.ERROR]) == 1
+
+
+async def test_changed_rules_hold_for_a_coroutine_too(telemetry: Telemetry, file: Path) -> None:
+    _, critic = start(telemetry, file, background=False)
+    write(file, 'rules = ["Be kind."]\n')
+    await until_kind(critic, Chat(answers=["It costs 12 euros."]))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 from draftcritic.engine import Critic, Limiter, Sharing, WatchedFile, load_hooks
 
 if TYPE_CHECKING:
+    from draftcritic.core import Policy
     from draftcritic.engine import ReviewObserver
     from draftcritic.settings import Settings
 
@@ -34,8 +35,8 @@ _logger = logging.getLogger("draftcritic")
 class Rules:
     """Hands out the critic, and makes a new one when the file of the settings has changed.
 
-    A file that cannot hold leaves the rules as they are, and is logged once. What limits have counted, and what
-    reviews share, outlives the change.
+    A file that cannot hold leaves the rules as they are until it can; why is logged when it is not what was logged
+    last. What limits have counted, and what reviews share, outlives the change.
 
     Args:
         settings: what holds at first.
@@ -49,24 +50,34 @@ class Rules:
         self._hooks = (*settings.hooks, *load_hooks())
         self._limiter = Limiter(settings.limits(), on_circuit=observer.circuit)
         self._sharing = Sharing(settings.share_window)
-        self._critic = self._made(settings)
-        self._file = None if settings.config is None else WatchedFile(settings.config, settings.reload_interval)
+        self._critic = self._made(settings.policy())
+        self._complaint = ""
+        self._waiting: dict[str, Any] = {}
+        self._file: WatchedFile | None = None
+        if settings.config is not None:
+            self._file = WatchedFile(settings.config, settings.reload_interval, known=settings.stamp)
 
     def critic(self) -> Critic:
         """Return the critic, from a thread that may read a file."""
         if self._file is not None and self._file.changed():
-            self._read_again()
+            self._read_again(self._file)
         return self._critic
 
     async def acritic(self) -> Critic:
-        """Return the critic without blocking the event loop."""
+        """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
         if self._file is not None and self._file.changed():
-            await asyncio.to_thread(self._read_again)
+            reader = threading.Thread(
+                target=self._read_again, args=(self._file,), name="draftcritic-settings", daemon=True
+            )
+            try:
+                reader.start()
+            except RuntimeError:  # no more threads, or the interpreter is ending
+                self._file.done(False)
         return self._critic
 
-    def _made(self, settings: Settings) -> Critic:
+    def _made(self, policy: Policy) -> Critic:
         return Critic(
-            settings.policy(),
+            policy,
             self._first.mode,
             self._observer,
             self._hooks,
@@ -74,21 +85,39 @@ class Rules:
             sharing=self._sharing,
         )
 
-    def _read_again(self) -> None:
+    def _read_again(self, file: WatchedFile) -> None:
+        whole = False
+        try:
+            whole = self._take_on()
+        finally:
+            file.done(whole)
+
+    def _take_on(self) -> bool:
         from draftcritic.settings import SettingsError
 
         try:
-            settings = self._first.reread()
-            critic = self._made(settings)
+            settings = self.settings.reread()
+            policy, limits = settings.policy(), settings.limits()
+            critic = self._made(policy)
         except Exception as error:
             said = error.summary() if isinstance(error, SettingsError) else repr(error)
-            _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
+            if said != self._complaint:
+                _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
+            self._complaint = said
             self._observer.policy_loaded(False)
-            return
-        self._limiter.use(settings.limits())
+            return False
+        self._limiter.use(limits)
         self._sharing.window = settings.share_window
-        self.settings, self._critic = settings, critic
+        self.settings, self._critic, self._complaint = settings, critic, ""
         self._observer.policy_loaded(True)
-        later = [name for name in _AT_START if getattr(settings, name) != getattr(self._first, name)]
+        self._tell_of(settings, policy.version)
+        return True
+
+    def _tell_of(self, settings: Settings, version: str) -> None:
+        later = {
+            name: getattr(settings, name) for name in _AT_START if getattr(settings, name) != getattr(self._first, name)
+        }
         waits = f"; {', '.join(later)} will hold from the next start on" if later else ""
-        _logger.info("the changed settings hold, policy %s%s", settings.policy().version, waits)
+        level = logging.WARNING if later and later != self._waiting else logging.INFO
+        self._waiting = later
+        _logger.log(level, "the changed settings hold, policy %s%s", version, waits)

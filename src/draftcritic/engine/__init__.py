@@ -23,8 +23,9 @@ from draftcritic.engine._reflection import prompt_messages
 from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._scoped import scoped
 from draftcritic.engine._sharing import Sharing
+from draftcritic.engine._stops import contained
 from draftcritic.engine._timed import TimedCaller, within
-from draftcritic.engine._watched import WatchedFile
+from draftcritic.engine._watched import Stamp, WatchedFile, stamp_of
 
 __all__ = [
     "HOOK_GROUP",
@@ -44,10 +45,12 @@ __all__ = [
     "ReviewObserver",
     "ReviewRecord",
     "Sharing",
+    "Stamp",
     "TimedCaller",
     "WatchedFile",
     "activation",
     "classify",
+    "contained",
     "current_activation",
     "is_reviewing",
     "load_hooks",
@@ -55,5 +58,6 @@ __all__ = [
     "qualified_name",
     "reviewing",
     "scoped",
+    "stamp_of",
     "within",
 ]

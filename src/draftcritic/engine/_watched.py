@@ -10,48 +10,85 @@ from pathlib import Path
 
 from draftcritic.engine._fork import after_fork
 
-_Stamp = tuple[int, int, int] | None
+Stamp = tuple[int, int, int, int] | None
+"""The time, the size and the inode of a file, and the time of its last change of any kind; None where there is none."""
+
+_LONGEST_WAIT = 12
+"""Intervals between two tries at most, while a file that does not change cannot be read."""
+
+
+def stamp_of(path: str | PathLike[str]) -> Stamp:
+    """Return what is different when a file has changed. To be taken before the file is read."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
 
 
 class WatchedFile:
-    """Tells once of each change of a file, when asked: its time, size or inode, or whether it is there at all.
+    """Has a file read anew when it is not what was last read of it: by one reader at a time, and until one succeeds.
 
     A file that another one replaces, or a link that turns to another one, has changed, too.
 
     Args:
         path: the file; it need not be there.
-        interval: seconds between two looks at most; 0 never looks.
+        interval: seconds between two looks at least; 0 never looks.
+        known: the stamp of what was read already.
         clock: seconds that never go backwards.
     """
 
     def __init__(
-        self, path: str | PathLike[str], interval: float, *, clock: Callable[[], float] = time.monotonic
+        self,
+        path: str | PathLike[str],
+        interval: float,
+        *,
+        known: Stamp,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = Path(path)
         self._interval = interval
         self._clock = clock
-        self._stamp = self._look()
+        self._tried = known
+        self._failures = 0
         self._next = clock() + interval
-        self._start_afresh()
+        self._again = 0.0
+        self._lock = threading.Lock()
+        self._reading = False
         after_fork(self._start_afresh)
 
     def _start_afresh(self) -> None:
         self._lock = threading.Lock()
+        if self._reading:
+            # Who reads is a thread of the parent.
+            self._reading, self._failures = False, 1
 
     def changed(self) -> bool:
-        """Whether the file is not what it was at the last look. Never waits: one of several threads looks."""
+        """Whether the caller has to read the file and then to say `done`; until then nobody else has to. Never waits."""
         if self._interval <= 0 or self._clock() < self._next or not self._lock.acquire(blocking=False):
             return False
         try:
-            self._next = self._clock() + self._interval
-            before, self._stamp = self._stamp, self._look()
-            return self._stamp != before
+            if self._reading:
+                return False
+            now = self._clock()
+            self._next = now + self._interval
+            stamp = stamp_of(self._path)
+            if stamp == self._tried and (not self._failures or now < self._again):
+                return False
+            if stamp != self._tried:
+                self._failures = 0
+            self._tried = stamp
+            self._reading = True
+            return True
         finally:
             self._lock.release()
 
-    def _look(self) -> _Stamp:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    def done(self, whole: bool) -> None:
+        """End what `changed` has begun: the file was read, or could not be and is to be tried again."""
+        with self._lock:
+            self._reading = False
+            if whole:
+                self._failures = 0
+            else:
+                self._again = self._clock() + self._interval * min(2**self._failures, _LONGEST_WAIT)
+                self._failures = min(self._failures + 1, _LONGEST_WAIT)

@@ -10,6 +10,7 @@ from pydantic import PrivateAttr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from draftcritic.core import CircuitRules, FabricationMode, LimitRules, Mode, OnFailure, Policy, Streams
+from draftcritic.engine import Stamp
 from draftcritic.settings import _types as types
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import code_only, setting
@@ -260,6 +261,8 @@ class Settings(BaseSettings):
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _sources: tuple[Mapping[str, str], dict[str, Any]] = PrivateAttr(default=({}, {}))
+    _stamp: Stamp = PrivateAttr(default=None)
+    _blank: bool = PrivateAttr(default=False)
 
     def __init__(self, **code: Any) -> None:
         now = reading.get(None) or _reading(os.environ)
@@ -276,11 +279,18 @@ class Settings(BaseSettings):
             now.left_out = invalid
             self._fill(now, known)
         self._origins = now.origins
-        self._sources = ({name: text for name, text in now.environ.items() if name.startswith(ENV_PREFIX)}, code)
         if not any(problem.setting == "config" for problem in problems):
             problems += impossible(self, invalid)
         if problems:
             raise SettingsError(problems)
+        environ = {name: text for name, text in now.environ.items() if name.startswith(ENV_PREFIX)}
+        if self.config is not None:
+            # Where it is now: the process may go to another directory before the file is read again.
+            if code.get("config") is not None:
+                code["config"] = self.config
+            else:
+                environ[f"{ENV_PREFIX}CONFIG"] = str(self.config)
+        self._sources, self._stamp, self._blank = (environ, code), now.stamp, now.blank
 
     def _fill(self, now: Reading, code: list[tuple[str, Any]]) -> list[Problem]:
         now.origins.clear()
@@ -326,10 +336,20 @@ class Settings(BaseSettings):
         """Return what the same code and environment say together with the file as it is now.
 
         Raises:
-            SettingsError: see the class.
+            SettingsError: see the class; also when the file is empty and was not, as it is between the moment in which
+                a writer opens it and the one in which it writes.
         """
         environ, code = self._sources
-        return type(self).load(environ, **code)
+        now = type(self).load(environ, **code)
+        if now._blank and not self._blank:
+            reason = "is empty and was not: it is taken as not yet written; for no settings at all leave a comment"
+            raise SettingsError([Problem("config", self.origin("config"), str(self.config), reason)])
+        return now
+
+    @property
+    def stamp(self) -> Stamp:
+        """What the file of `config` was when it was read, for `draftcritic.engine.WatchedFile`; None without one."""
+        return self._stamp
 
     def origin(self, name: str) -> str:
         """Where the value of a setting came from.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from draftcritic.engine import Stamp, stamp_of
 from draftcritic.settings._display import HIDDEN, is_secret_name, shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._types import absolute
@@ -42,6 +43,8 @@ class Reading:
         origins: where each value was found; a setting at its default is missing.
         problems: what was wrong with the sources themselves.
         left_out: settings that must not be read.
+        stamp: tells whether the file of `config` has changed since it was read.
+        blank: that file holds nothing, not even a comment.
     """
 
     environ: Mapping[str, str]
@@ -50,6 +53,8 @@ class Reading:
     origins: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     left_out: frozenset[str] = frozenset()
+    stamp: Stamp = None
+    blank: bool = False
 
     def take(self, pairs: Iterable[tuple[str, Any]], origin: str, before: Collection[str]) -> dict[str, Any]:
         """Return those `pairs` that say something which no earlier source said.
@@ -121,12 +126,15 @@ class FileSource(_Source):
         if not isinstance(config, (str, PathLike)):
             return {}
         path = absolute(Path(config))
+        self.reading.stamp = stamp_of(path)
         try:
-            content = read_file(path)
+            text = read_text(path)
+            content = parsed(text, path)
         except ValueError as error:
             origin = self.reading.origins.get("config", CODE_ORIGIN)
             self.reading.refuse("config", origin, str(path), str(error), f"a file {', '.join(FILE_KINDS)}")
             return {}
+        self.reading.blank = not text.strip()
         pairs = []
         for name, value in content.items():
             origin = f"file {path}"
@@ -142,11 +150,11 @@ class FileSource(_Source):
         return self.reading.take(pairs, f"file {escaped}", self.current_state)
 
 
-def read_file(path: Path) -> Mapping[Any, Any]:
-    """Return what a TOML or YAML file holds.
+def read_text(path: Path) -> str:
+    """Return the text of a TOML or YAML file.
 
     Raises:
-        ValueError: there is no such file, or it cannot be read, or not as what its name says.
+        ValueError: there is no such file, or it cannot be read.
     """
     if path.suffix.lower() not in FILE_KINDS:
         raise ValueError("is neither TOML nor YAML by its name")
@@ -155,11 +163,19 @@ def read_file(path: Path) -> Mapping[Any, Any]:
     if not path.is_file():
         raise ValueError("is not a file")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror or type(error).__name__}") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8: byte {error.start}") from None
+
+
+def parsed(text: str, path: Path) -> Mapping[Any, Any]:
+    """Return what the text of a file says.
+
+    Raises:
+        ValueError: it is not what the name of the file says.
+    """
     content = _parse_toml(text) if path.suffix.lower() == ".toml" else _parse_yaml(text)
     if not isinstance(content, Mapping):
         raise ValueError("holds no names of settings at its top")  # noqa: TRY004 - one kind of error for a file
