@@ -66,6 +66,23 @@ TWINS = [
     ({"table": "<td>Ito</td><td>170</td><td>60</td>"}, "Ito is 1.70 m tall.", "Ito is 1.86 m tall."),
     # A name in a short draft, and in a language that begins few other words with a capital.
     ({"hotel": "Mar Azul", "guide": "Joana Teles"}, "La guía es Joana Teles.", "La guía para usted es Joana Marenco."),
+    # Values that services give in forms of their own.
+    ({"temp": 298.4}, "現在の気温は約25℃です。", "現在の気温は約31℃です。"),
+    ({"main": {"temp": 293.15}}, "It is 20 °C (68 °F) now.", "It is 27 °C (80 °F) now."),
+    ({"start": 1715700000}, "It starts on May 14, 2024 at 3:20 PM.", "It starts on May 19, 2024 at 3:21 PM."),
+    ({"date": "20241105"}, "Pick it up on November 5, 2024.", "Pick it up on November 8, 2024."),
+    ({"price": 0.00002345}, "It trades at $0.00002345.", "It trades at $0.00004532."),
+    ({"cap": "2.35e+12"}, "The market cap is $2.35 trillion.", "The market cap is $2.53 trillion."),
+    ({"gdp": "17.96 trillion USD"}, "国内生产总值约为17.96万亿美元。", "国内生产总值约为19.76万亿美元。"),
+    ({"users": "1.4 million"}, "There are 1,400,000 users.", "There are 1,700,000 users."),
+    ({"latency": 0.212}, "It answers in 212 ms.", "It answers in 271 ms."),
+    ({"iban": "DE89370400440532013000"}, "DE89 3704 0044 0532 0130 00", "DE89 3704 0044 0532 0130 77"),
+    ({"total": 1599.9}, "São R$ 1.599,90, em 10x de R$ 159,99.", "Em 10x de R$ 169,99."),
+    ({"tel": "+4930123456"}, "Sie erreichen uns unter 030 123456.", "Sie erreichen uns unter 030 123499."),
+    # Durations in other languages.
+    ({"born": "1987-05-23", "today": "2024-06-01"}, "Tiene 37 años.", "Tiene 52 años."),
+    ({"from": "06:32", "to": "07:08"}, "所要時間は36分です。", "所要時間は52分です。"),
+    ({"in": "2024-07-02", "out": "2024-07-15"}, "Ihr Aufenthalt dauert 13 Nächte.", "Ihr Aufenthalt dauert 17 Nächte."),
     # A year is added to a date, but not any.
     ({"today": "2024-05-01", "leave": "May 27"}, "You leave on May 27, 2024.", "You leave on May 27, 2042."),
 ]
@@ -150,3 +167,18 @@ def test_a_name_in_another_language_is_only_found_beside_its_known_part():
         "Bonjour Madame Ferrer, votre réservation est confirmée pour vous.",
     ):
         assert flagged(draft, records) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "draft"),
+    [
+        ("wake me at half past four", "Set for 4:30 PM."),
+        ("quarter to six please", "Set for 5:45."),
+        ("at five thirty", "Set for 5:30 PM."),
+        ("let's meet at noon", "Lunch is at 12:00 PM."),
+        ("下午五点半叫我", "会在17:30提醒您。"),
+    ],
+)
+def test_a_time_that_the_user_says_in_words(said, draft):
+    assert flagged(draft, {}, said) == []
+    assert flagged(draft, {}, "please do") != []

@@ -42,7 +42,7 @@ from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._lexer import Token, is_approximate
 from draftcritic.core.fabrication._neighbours import Neighbours
 from draftcritic.core.fabrication._prices import Prices
-from draftcritic.core.fabrication._units import DEGREES, UNITS, words_of
+from draftcritic.core.fabrication._units import DEGREES, UNITS, canonical, words_of
 from draftcritic.core.fabrication._values import decimal_of, readings
 
 SCANNED = 4096
@@ -146,9 +146,9 @@ class Derivations:
             half = 0.5 * 10.0 ** -_places(value) + 1e-9
             fractions = any(abs(100 * number - wanted) <= half for number in self._context if number != int(number))
             return fractions or self._share(wanted, token)
-        unit = token.unit.lstrip("\u00b0").strip()
+        unit = canonical(token.unit.lstrip("\u00b0").strip())
         if unit in DEGREES:
-            scale = _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
+            scale = _SCALE_OF_DEGREES.search(unit) or _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
             celsius, kelvin = (wanted - 32) * 5 / 9, 273.15
             others = [wanted * 9 / 5 + 32, wanted + kelvin, celsius, celsius + kelvin]
             if scale:
@@ -157,10 +157,12 @@ class Derivations:
             others = [wanted * factor for factor in UNITS.get(unit, ())]
         # The sources' numbers have lost their sign.
         # The result is rounded as it is written, and factors such as 1.61 are rounded, too.
-        near = 0.02 if is_approximate(token, self._text) else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
+        roughly = is_approximate(token, self._text)
+        near = 0.02 if roughly else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
+        degrees = (1.5 if roughly else 0.51) if unit in DEGREES else 0.0
         words, few = words_of(unit), len(self._context) <= _FEW
         return any(
-            abs(number - abs(other)) <= max(near * abs(other), 0.51 if unit in DEGREES else 0)
+            abs(number - abs(other)) <= (degrees or near * abs(other))
             and (words is None or few or self._grounding.stands_beside(f"{number:g}", words))
             for other in others
             for number in self._context
@@ -198,9 +200,9 @@ class Derivations:
 
     def _spanned(self, value: Decimal, token: Token) -> bool:
         """Whether a duration lies between two times or dates of the context."""
-        unit = token.unit
+        unit = canonical(token.unit)
         hours = _HOURS_BEFORE.search(self._text[max(0, token.start - 24) : token.start])
-        if hours and _MINUTES.match(unit):
+        if hours and _MINUTES.match(token.unit):
             return self._lasts(60 * int(hours[1]) + int(value))
         if unit[:4] in {"hour", "hr", "hrs", "minu", "min", "mins"}:
             minutes = float(value) * (60 if unit[0] == "h" else 1)
@@ -209,7 +211,7 @@ class Derivations:
             span = int(value) * (7 if unit[0] == "w" else 1)
             return not self._neighbours.day_gaps.isdisjoint((span, span - 1))
         if unit[:4] == "year":
-            years = {day.year for day in self._grounding.days if day.year}
+            years = {day.year for day in self._grounding.all_days if day.year}
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
         return False
 
@@ -220,7 +222,7 @@ class Derivations:
 
     def _lasts(self, minutes: int) -> bool:
         """Whether some source holds a duration of that many minutes, in whatever unit, or two times so far apart."""
-        known, clocks = self._grounding.numbers, self._grounding.clocks
+        known, clocks = self._grounding.numbers, self._grounding.all_clocks
         if {str(minutes), str(minutes * 60), str(minutes * 60000), f"{minutes / 60:g}"} & known or minutes in clocks:
             return True
         return minutes in self._neighbours.clock_gaps

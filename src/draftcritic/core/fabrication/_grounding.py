@@ -157,7 +157,21 @@ class Grounding:
     @lazy
     def clocks(self) -> frozenset[int]:
         """Every time of day, in minutes since midnight."""
-        return _scan.clocks_in(self.text) | worded_clocks(self._said_of_late)
+        return _scan.clocks_in(self.text)
+
+    @lazy
+    def all_clocks(self) -> frozenset[int]:
+        """The same, with those in words, and in records with a field for each part."""
+        return self.clocks | _scan.recorded_clocks_in(self.text) | worded_clocks(self._said_of_late)
+
+    @lazy
+    def all_days(self) -> frozenset[Day]:
+        """The same, with those without signs between their parts, and in records with a field for each part."""
+        return self.days | _scan.recorded_days_in(self.text)
+
+    @lazy
+    def _scaled_numbers(self) -> frozenset[str]:
+        return _scan.scaled_numbers_in(self.text)
 
     @lazy
     def _said_of_late(self) -> str:
@@ -193,7 +207,9 @@ class Grounding:
             return True
         if not self.numbers.isdisjoint(values) or not self._duration_parts.isdisjoint(values):
             return True
-        return any(self._is_range_end(value) or self._is_in_groups(value) for value in values)
+        if any(self._is_range_end(value) or self._is_in_groups(value) for value in values):
+            return True
+        return not self._scaled_numbers.isdisjoint(values)
 
     def _is_range_end(self, value: str) -> bool:
         """Whether a source has the number as an end of a range, as in 5-7. May miss it."""
@@ -224,11 +240,13 @@ class Grounding:
         if year:
             if self._found(f"{year}-{month:02}-{number:02}", self.text):
                 return True
-            return day in self.days or (Day(0, month, number) in self.days and self._may_be_year(year))
+            if day in self.days or (Day(0, month, number) in self.days and self._may_be_year(year)):
+                return True
+            return day in self.all_days
         at = self._place(f"-{month:02}-{number:02}", self.text)
         if at > 3 and self.text[at - 4 : at].isdigit() and not self.text[at + 6 : at + 7].isdigit():
             return True
-        return (month, number) in self.month_days
+        return (month, number) in self.month_days or any(known[1:] == day[1:] for known in self.all_days)
 
     def _may_be_year(self, year: int) -> bool:
         """Whether the year, which a draft adds to a date, is about one that some source names."""
@@ -248,7 +266,7 @@ class Grounding:
             after = self.text[at + 5 : at + 9]
             if not after[:1].isdigit() and "m" not in after.lower():
                 return True
-        return minutes in self.clocks
+        return minutes in self.clocks or minutes in self.all_clocks
 
     def stands(self, number: str) -> bool:
         """Whether a source holds exactly this number, and it is no part of a date, a time or a code. May miss it."""

@@ -54,6 +54,9 @@ _BOOK = re.compile(
     r"Leave|Leaves|Today|Tomorrow|Tonight|\w+day|Train|Flight|Bus|Check|Meeting|Now|Only|For|Between|Till|Since|Daily)\b)"
     r"[A-Z][a-z]+ \Z"
 )
+_GROUPS_BEFORE = re.compile(r"(?:\b[A-Z]{0,4}\d[A-Z\d]{1,5} )+\Z")
+_GROUPS_AFTER = re.compile(r"(?: [A-Z\d]{2,6}\b)*")
+_SHORTEST_GROUPS = 12
 _GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
 _LENGTH = re.compile(r"(\d{1,3}):([0-5]\d)")
 _GLUED_BEFORE = re.compile(r"\d+[-/:.,x]\d+\Z")
@@ -79,6 +82,7 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
         or _is_general(token, text)
         or _is_part_of_name(token, text)
         or _is_day_of_month(token, grounding)
+        or _stands_in_groups(token, text, grounding)
     )
 
 
@@ -135,6 +139,20 @@ def _is_verse(token: Token, text: str) -> bool:
     return _BOOK.search(text[max(0, token.start - 20) : token.start]) is not None
 
 
+def _stands_in_groups(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether the number is a group of a code that a source writes in one piece, as that of an account."""
+    if not (text[token.start - 2 : token.start].strip().isalnum() or text[token.end : token.end + 2].strip().isalnum()):
+        return False
+    if text[token.start - 1 : token.start] != " " and text[token.end : token.end + 1] != " ":
+        return False
+    before = _GROUPS_BEFORE.search(text[max(0, token.start - 40) : token.start])
+    after = _GROUPS_AFTER.match(text, token.end)
+    groups = (before[0] if before else "") + token.text + (after[0] if after else "")
+    return (
+        groups.count(" ") > 1 and len(groups) >= _SHORTEST_GROUPS and grounding.contains_compact(groups.strip().lower())
+    )
+
+
 def _stands_glued(token: Token, text: str, grounding: Grounding) -> bool:
     """Whether what the number hangs on, such as 120/80, stands so in a source."""
     glued = _GLUED.match(text, token.start)
@@ -179,4 +197,4 @@ def _is_day_of_month(token: Token, grounding: Grounding) -> bool:
     """Whether `the 21st` is the day of a date in a source."""
     if token.unit not in _ORDINALS or not token.text.isdigit() or int(token.text) > 31:
         return False
-    return any(day.day == int(token.text) for day in grounding.days)
+    return any(day.day == int(token.text) for day in grounding.all_days)

@@ -87,8 +87,11 @@ _PERCENT = re.compile(
     "procent\\b|\u043f\u0440\u043e\u0446\u0435\u043d\u0442)",
     re.IGNORECASE,
 )
-_SCALE = re.compile(r"([\u5343\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5])|[ \u00a0\u202f]?([^\W\d_]{1,9})(?![^\W\d_])")
-_UNIT = re.compile(r"(?:[ \u00a0\u202f-]?([^\W\d_]{1,12}|\u00b0\s?[CF]))")
+_SCALE = re.compile(
+    r"([\u5343\u767e\u5341\u4e07\u842c]?[\u5343\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5\uc870\u5146]|[\ucc9c\ubc31]\ub9cc)"
+    r"|[ \u00a0\u202f]?([^\W\d_]{1,9})(?![^\W\d_])"
+)
+_UNIT = re.compile(r"(?:[ \u00a0\u202f-]?([^\W\d_]{1,12}|\u00b0\s?[CF]|[\u2103\u2109]))")
 _ABOUT = re.compile(
     r"(?:\b(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|under|more than|less than|up to|at least|"
     r"some|ca\.|circa|unos|unas|aproximadamente|environ|etwa|rund|ungef\u00e4hr|cerca de|ongeveer|"
@@ -346,7 +349,7 @@ def _phone(text: str, at: int) -> Token | None:
     marked = (
         written[0] in "+("
         or sum(written.count(sign) for sign in " -.") >= 2
-        or (written[0] == "0" and "-" in written and len(digits) >= SHORTEST_WITH_AREA)
+        or (written[0] == "0" and ("-" in written or " " in written) and len(digits) >= SHORTEST_WITH_AREA)
     )
     if "." in written and any(len(group) < 3 for group in written.split(".")):
         return None

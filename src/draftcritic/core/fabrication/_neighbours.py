@@ -39,7 +39,7 @@ class Neighbours:
     @lazy
     def clock_gaps(self) -> frozenset[int]:
         """Minutes from one time of day to another that stands beside it."""
-        clocks = self._grounding.clocks
+        clocks = self._grounding.all_clocks
         if len(clocks) <= FEW:
             return frozenset(_gaps(clocks))
         beside = ((later - clock) % DAY_MINUTES for (_, clock), (_, later) in pairwise(self._placed))
@@ -48,7 +48,7 @@ class Neighbours:
     @lazy
     def named_clocks(self) -> frozenset[int]:
         """Times that may have to do with what the draft tells: all of few, of many those that are named."""
-        clocks = self._grounding.clocks
+        clocks = self._grounding.all_clocks
         if len(clocks) <= FEW:
             return clocks
         named = _scan.clocks_in(self._draft) | _scan.clocks_in(self._grounding.user_text)
@@ -57,7 +57,7 @@ class Neighbours:
     @lazy
     def day_gaps(self) -> frozenset[int]:
         """Days from one date to another that stands beside it."""
-        known = frozenset(_ordinals(self._grounding.days))
+        known = frozenset(_ordinals(self._grounding.all_days))
         if len(known) <= FEW:
             return frozenset(_distances(known))
         placed = list(_ordinals(islice(_scan.days_in_order(self._grounding.text), MOST)))

@@ -16,6 +16,11 @@ _GAP = 120
 _MOST_PARTS = 100
 """Instalments or tickets of one price."""
 _COUNT = re.compile(r"(?<![\w.,$\u20ac\u00a3])(\d{1,2}|[^\W\d_]{3,9})(?=\s[^\W\d_])")
+_INSTALMENTS = re.compile(
+    r"(?<![\d.,])([2-9]|[1-9]\d)\s?(?:[xX\u00d7]|vezes|parcelas|cuotas|plazos|mensualidades|mensualit\u00e9s|fois|mois|rate|raten|rat|"
+    r"monats\w*|monthly|taksit|instal\w+|payments|\u671f|\u56de|\uac1c\uc6d4)[^\d\n]{0,16}\Z",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"""["'][A-Za-z_]{0,20}(?:rate|fx|factor|kurs)[A-Za-z_]{0,20}["']\s*:\s*["']?(\d{1,4}\.\d{1,8})""")
 
 
@@ -31,6 +36,7 @@ class Prices:
         """Whether the price `value` follows from others; `ungrounded` are the starts of numbers that prove nothing."""
         return (
             self._is_multiple(value, token)
+            or self._is_instalment(value, token)
             or self._is_share(value, token, operands, ungrounded)
             or self._adds_up_counts(value, token, ungrounded)
         )
@@ -51,6 +57,14 @@ class Prices:
         """Whether it is that of a source times a count that the line names: `two seats would be $25`."""
         counts = {_count(word) for word in _COUNT.findall(self._line_before(token))}
         return any(f"{(value / count).normalize():f}" in self._grounding.numbers for count in counts if count > 1)
+
+    def _is_instalment(self, value: Decimal, token: Token) -> bool:
+        """Whether so many of it, as the line says, make an amount of a source: `10x de R$ 159,99`."""
+        count = _INSTALMENTS.search(self._line_before(token))
+        whole = value * int(count[1]) if count else Decimal(0)
+        # Each part is rounded.
+        cents = range(-int(count[1]), int(count[1]) + 1) if count else ()
+        return any(f"{(whole + Decimal(cent) / 100).normalize():f}" in self._grounding.numbers for cent in cents)
 
     def _is_share(self, value: Decimal, token: Token, operands: Sequence[Decimal], ungrounded: Collection[int]) -> bool:
         """Whether it is another with a percentage that stands near it, or a rate of a source, taken or added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
 from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
@@ -21,13 +21,21 @@ MOST_DAYS = 64
 """Dates of the sources from which others are counted."""
 _MOST_DATES_WITHOUT_TODAY = 2
 
-_TODAY = re.compile(
-    r"\b(?:today|now|current|currently|timestamp|as of|hoy|aujourd'hui|heute|oggi|hoje|vandaag|idag|dzi\u015b|"
-    r"bug\u00fcn|"
-    r"\u0441\u0435\u0433\u043e\u0434\u043d\u044f)\b|\u4eca\u5929|\u4eca\u65e5|\uc624\ub298|"
-    "\u0627\u0644\u064a\u0648\u0645|\u0906\u091c|\u05d4\u05d9\u05d5\u05dd",
-    re.IGNORECASE,
+_TODAY = (
+    *("today", "now", "current", "currently", "timestamp", "as of", "hoy", "aujourd'hui", "heute", "oggi", "hoje"),
+    *("vandaag", "idag", "dzi\u015b", "bug\u00fcn", "\u0441\u0435\u0433\u043e\u0434\u043d\u044f"),
+    *(
+        "\u4eca\u5929",
+        "\u4eca\u65e5",
+        "\uc624\ub298",
+        "\u0627\u0644\u064a\u0648\u0645",
+        "\u0906\u091c",
+        "\u05d4\u05d9\u05d5\u05dd",
+    ),
 )
+"""Words beside which a source tells the date of today."""
+_MOST_TODAYS = 64
+_EUROPEAN = "\u04ff"
 _OFFSETS = {
     0: "today tonight hoy aujourd'hui heute oggi hoje vandaag \u0441\u0435\u0433\u043e\u0434\u043d\u044f \u4eca\u5929 "
     "\u4eca\u65e5 \uc624\ub298 \u0627\u0644\u064a\u0648\u0645 \u0906\u091c",
@@ -114,7 +122,7 @@ class Relations:
 
     @lazy
     def _known(self) -> list[date]:
-        days = (as_date(day) for day in self._grounding.days if day.year)
+        days = (as_date(day) for day in self._grounding.all_days if day.year)
         return sorted({day for day in days if day is not None})[:MOST_DAYS]
 
     @lazy
@@ -129,8 +137,8 @@ class Relations:
     def _todays(self) -> list[date]:
         text = self._grounding.text
         found: list[date] = []
-        for word in _TODAY.finditer(text):
-            window = text[max(0, word.start() - 40) : word.end() + 60]
+        for start, end in _places(self._grounding.lower, _TODAY):
+            window = text[max(0, start - 40) : end + 60]
             for digit in re.finditer(r"(?<!\d)\d", window):
                 days = day_at(window, digit.start(), len(window))
                 found += [day for one in (days[0] if days else ()) if one.year and (day := as_date(one))]
@@ -193,7 +201,7 @@ class Relations:
             return True
         if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
             return False
-        return any(at % 60 == known % 60 for at in minutes for known in self._grounding.clocks)
+        return any(at % 60 == known % 60 for at in minutes for known in self._grounding.all_clocks)
 
     @lazy
     def _durations(self) -> frozenset[int]:
@@ -223,6 +231,21 @@ def _says(text: str, word: str) -> bool:
     if word not in text:
         return False
     return not word[0].isascii() or re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
+def _places(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where the words stand, in the order of the text; those in letters of Europe as whole words only."""
+    places = []
+    for word in words:
+        at = text.find(word)
+        for _ in range(_MOST_TODAYS):
+            if at < 0:
+                break
+            end = at + len(word)
+            if word[0] > _EUROPEAN or not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+                places.append((at, end))
+            at = text.find(word, end)
+    return sorted(places)
 
 
 def _moved(day: date, days: int) -> date:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from draftcritic.core.fabrication._dates import Clock, Day, as_date, clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
-from draftcritic.core.fabrication._values import readings, scaled
+from draftcritic.core.fabrication._values import SCALES, readings, scaled
 
 DAY_MINUTES = 24 * 60
 LONGEST_ENDING = 20
@@ -16,10 +17,29 @@ SHORTEST_ENDING = 4
 
 
 _NUMBER = FromDigit(r"(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
-_POWER = re.compile(r"(?<![\w.])(\d(?:\.\d{1,16})?)[eE]\+(\d\d)(?!\w)")
+_SCALED = re.compile(
+    r"([0-9](?<![\w.]\d)\d{0,5}(?:[.,]\d{1,6})*)[ \u00a0]?"
+    r"([\u5343\u767e\u5341\u4e07\u842c]?[\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5\uc870]|[^\W\d_]{4,9}(?![^\W\d_]))"
+)
+_SIGNS_OF_SCALES = (
+    "illi",
+    "housand",
+    "crore",
+    "lakh",
+    "\u4e07",
+    "\u4ebf",
+    "\u5104",
+    "\uc5b5",
+    "\ub9cc",
+    "\u043c\u043b",
+)
+"""Parts of the words that scale a number: without one there is nothing to find."""
+_POWER = re.compile(r"[0-9](?<![\w.]\d)(?:\.\d{1,16})?[eE][+-]\d\d(?!\w)")
 _DATE = FromDigit(
     r"(?:\d{3}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|\d?/\d{1,2}(?:/\d{2,4})?(?!\d)|\d?[-.]\d{1,2}[-.]\d{4}(?!\d))"
 )
+# The engine looks fast for what begins with the same signs.
+_COMPACT_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?<!\w\d{8})(?![\w.])")
 _DAY = FromDigit(r"(?<![\w/:.\-]\d)\d?(?!\d)")
 _CLOCK = FromDigit(
     r"(?<![0-9_:]\d)\d?(?::\d\d(?:\s?[aApP]\.?\s?[mM]\b)?|\s?[aApP]\.?\s?[mM]\b|\s?[hH]\s?\d\d|"
@@ -39,9 +59,18 @@ _MONTH_SIGNS, _YEAR_SIGNS = frozenset("\u6708\uc6d4"), frozenset("\u5e74\ub144")
 
 def numbers_in(text: str) -> frozenset[str]:
     """Return every number, in normal form; no parts of dates, times and codes."""
-    numbers = {value for number in _NUMBER.all_of(text) for value in readings(number)}
-    if "e+" in text or "E+" in text:
-        numbers.update(scaled(number, int(power)) for number, power in _POWER.findall(text))
+    return frozenset(value for number in _NUMBER.all_of(text) for value in readings(number))
+
+
+def scaled_numbers_in(text: str) -> frozenset[str]:
+    """Return the numbers that are written with a power of ten, or with a word for one: 2.35e+12, 1.4 billion."""
+    numbers: set[str] = set()
+    if "e+" in text or "e-0" in text or "E+" in text:
+        numbers.update(value for number in _POWER.findall(text) for value in readings(f"{Decimal(number):f}"))
+    if any(sign in text for sign in _SIGNS_OF_SCALES):
+        for number, word in _SCALED.findall(text):
+            power = SCALES.get(word.lower(), 0)
+            numbers.update(scaled(value, power) for value in readings(number) if power)
     return frozenset(numbers)
 
 
@@ -68,6 +97,15 @@ def days_in(text: str) -> frozenset[Day]:
             days.update(_days_at(text, start))
     for found in _CJK_YEAR.find(text) if "\u5e74" in text or "\ub144" in text else ():
         days.update(_days_at(text, found.start()))
+    return frozenset(days)
+
+
+def recorded_days_in(text: str) -> frozenset[Day]:
+    """Return the dates without signs between their parts: 20241105, or a field for each."""
+    days = set()
+    for written in _COMPACT_DATE.findall(text):
+        if as_date(day := Day(int(written[:4]), int(written[4:6]), int(written[6:]))):
+            days.add(day)
     for parts in _records_in(text, "month"):
         if "day" in parts and as_date(day := Day(parts.get("year", 0), parts["month"], parts["day"])):
             days.add(day)
@@ -95,6 +133,12 @@ def clocks_in(text: str) -> frozenset[int]:
         clocks.add(clock.minutes % DAY_MINUTES)
         if clock.either:
             clocks.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+    return frozenset(clocks)
+
+
+def recorded_clocks_in(text: str) -> frozenset[int]:
+    """Return the times of day with a field for each part, in minutes since midnight."""
+    clocks = set()
     for parts in _records_in(text, "hour"):
         minute = next((parts[name] for name in ("minute", "minutes", "min") if name in parts), 0)
         clocks.add((60 * parts["hour"] + minute) % DAY_MINUTES)

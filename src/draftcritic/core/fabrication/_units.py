@@ -36,8 +36,8 @@ DEGREES = frozenset(
 )
 """Words and signs for degrees of temperature; Celsius and Fahrenheit are tried."""
 _FAMILIES = {
-    "hour h hr hrs ore stunden horas heures minute minutes min mins minuten minutos second seconds sec secs s day days "
-    "tage d\u00edas jours giorni dias week weeks month months year years": (
+    "hour h hr hrs ore stunden horas heures minute minutes min mins minuten minutos second seconds sec secs s ms msec "
+    "milliseconds day days tage d\u00edas jours giorni dias week weeks month months year years": (
         r"h(?:ou)?rs?\b|m?[hms]\b|min|sec|day|week|month|year|dur|time|period|interval|age|stund|tag|hora|heure|jour|"
         r"d\u00eda|giorn|\u65f6|\u6642|\u5206|\u5929|\uc2dc|\ubd84"
     ),
@@ -56,6 +56,62 @@ _TEMPERATURES = re.compile(
 )
 
 
+_NAMES = {
+    "hours": (
+        "\u5c0f\u65f6 \u5c0f\u6642 \u6642\u9593 \uc2dc\uac04 \u0447\u0430\u0441 \u0918\u0902\u091f "
+        "\u0918\u0923\u094d\u091f \u0633\u0627\u0639 hora heure stund std godz saat timm uur uren"
+    ),
+    "minutes": (
+        "\u5206 \ubd84 \u043c\u0438\u043d \u092e\u093f\u0928\u091f \u062f\u0642\u064a\u0642 minut minuut dakika"
+    ),
+    "seconds": (
+        "\u79d2 \ucd08 \u0441\u0435\u043a \u0441\u0435\u043a \u0938\u0947\u0915\u0902\u0921 "
+        "\u062b\u0627\u0646\u064a segund sekund"
+    ),
+    "days": (
+        "\u5929 \u65e5 \u6cca \u665a \uc77c \ubc15 \ubc24 \u0434\u043d \u0434\u0435\u043d\u044c "
+        "\u043d\u043e\u0447 \u0926\u093f\u0928 \u0930\u093e\u0924 \u064a\u0648\u0645 "
+        "\u0623\u064a\u0627\u0645 \u0644\u064a\u0627\u0644 \u0644\u064a\u0644\u0629 d\u00eda dia noche "
+        "noite jour nuit tag n\u00e4cht nacht giorn nott dagen dag n\u00e4tter dni nocy g\u00fcn gece "
+        "night"
+    ),
+    "weeks": (
+        "\u9031 \u5468 \u661f\u671f \uc8fc \u043d\u0435\u0434\u0435\u043b "
+        "\u0938\u092a\u094d\u0924\u093e\u0939 \u0623\u0633\u0628\u0648\u0639 semana semaine woche "
+        "settiman weken veck tydz hafta"
+    ),
+    "years": (
+        "\u5e74 \u5c81 \u6b72 \u6b73 \u624d \ub144 \uc138 \uc0b4 \u043b\u0435\u0442 \u0433\u043e\u0434 "
+        "\u0938\u093e\u0932 \u0935\u0930\u094d\u0937 \u0633\u0646\u0629 \u0633\u0646\u0648\u0627\u062a "
+        "\u0639\u0627\u0645 a\u00f1o ans jahr anni anno anos jaar lata ya\u015f y\u0131l"
+    ),
+    "km": (
+        "\u516c\u91cc \u5343\u7c73 \u30ad\u30ed \ud0ac\ub85c \u043a\u043c \u0915\u093f\u092e\u0940 \u0643\u0645 kilom"
+    ),
+    "m": ("\u7c73 \u30e1\u30fc\u30c8\u30eb \ubbf8\ud130 \u043c\u0435\u0442\u0440"),
+    "kg": (
+        "\u516c\u65a4 \u5343\u514b \u30ad\u30ed\u30b0\u30e9\u30e0 \ud0ac\ub85c\uadf8\ub7a8 \u043a\u0433 "
+        "\u0915\u093f\u0932\u094b \u0643\u062c\u0645"
+    ),
+    "degrees": (
+        "\u5ea6 \ub3c4 \u0433\u0440\u0430\u0434\u0443\u0441 \u0921\u093f\u0917\u094d\u0930\u0940 "
+        "\u062f\u0631\u062c\u0629 grad graus"
+    ),
+    "celsius": ("\u2103"),
+    "fahrenheit": ("\u2109"),
+}
+_CANONICAL = {name: unit for unit, names in _NAMES.items() for name in names.split()}
+_BEGINNINGS = re.compile("|".join(sorted(map(re.escape, _CANONICAL), key=len, reverse=True)))
+
+
+def canonical(unit: str) -> str:
+    """Return the English word for a unit that begins like one of another language; others as they are."""
+    if unit in UNITS or unit in DEGREES:
+        return unit
+    found = _BEGINNINGS.match(unit)
+    return _CANONICAL[found[0]] if found else unit
+
+
 def words_of(unit: str) -> re.Pattern[str] | None:
     """Return what a source has, in lower case, around a number that can be one of the unit, or of one like it."""
     return _TEMPERATURES if unit in DEGREES else _FAMILY_OF.get(unit)
@@ -65,6 +121,7 @@ UNITS: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunden", "horas", "heures", "ore"), (60, 3600, 1 / 24)),
     **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten", "minutos"), (60, 1 / 60, 60000)),
     **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), (1000, 1 / 60, 1 / 3600)),
+    **dict.fromkeys(("ms", "msec", "milliseconds"), (1 / 1000,)),
     **dict.fromkeys(("day", "days", "tage", "d\u00edas", "jours", "giorni", "dias"), (24, 1 / 7, 1440, 86400)),
     **dict.fromkeys(("week", "weeks"), (7,)),
     **dict.fromkeys(("month", "months"), (1 / 12,)),
