@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
 from draftcritic.engine import BackgroundRunner, CriticModel, TimedCaller
-from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnPrompts, extract
+from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnLoop, OwnPrompts, extract
 
 if TYPE_CHECKING:
     from draftcritic.engine import ReviewObserver
@@ -47,6 +47,7 @@ class Runtime:
         )
         self.own_prompts = OwnPrompts()
         self._caller = TimedCaller()
+        self._own_loop = OwnLoop()
         self._enforces = settings.mode is Mode.ENFORCE
         self._background = settings.background and not self._enforces
         self._documents = DocumentMemory() if settings.retriever_activation else None
@@ -93,6 +94,7 @@ class Runtime:
     def close(self) -> None:
         """Review what is queued within the shutdown limit, and take nothing more."""
         self._runner.close(self.settings.shutdown_timeout)
+        self._own_loop.stop()
 
     def _submit(self, drafts: Sequence[Draft]) -> Iterable[str | None]:
         for draft in drafts:
@@ -134,8 +136,10 @@ class Runtime:
                 model,
                 requested=requested,
                 loop=caught.loop,
+                apart=configured is not None,
                 caller=self._caller,
                 own_prompts=self.own_prompts,
+                own_loop=self._own_loop,
             )
 
         return make

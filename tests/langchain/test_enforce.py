@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import json
 import time
 import warnings
@@ -316,6 +317,9 @@ class TestFailure:
 
     async def test_a_hanging_critic(self, telemetry: Telemetry) -> None:
         class Hanging(Chat):
+            def _generate(self, *args: Any, **kwargs: Any) -> Any:
+                raise NotImplementedError
+
             async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
                 await asyncio.sleep(60)
 
@@ -327,17 +331,19 @@ class TestFailure:
 
     async def test_a_cancelled_turn_is_cancelled(self, telemetry: Telemetry) -> None:
         class Hanging(Chat):
-            async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+            def _generate(self, *args: Any, **kwargs: Any) -> Any:
                 started.set()
-                await asyncio.sleep(60)
+                release.wait(30)
+                return super()._generate(*args, **kwargs)
 
-        started = asyncio.Event()
+        started, release = threading.Event(), threading.Event()
         DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=Hanging(answers=["x"]))
         task = asyncio.ensure_future(Chat(answers=[DRAFT]).ainvoke("q"))
-        await started.wait()
+        assert await asyncio.to_thread(started.wait, 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        release.set()
         assert [r["draftcritic.failure"] for r in telemetry.reviews()] == ["cancelled"]
 
 

@@ -6,9 +6,13 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
+
+from draftcritic.engine._places import current_place
+from draftcritic.engine._stops import contained
 
 T = TypeVar("T")
 
@@ -16,6 +20,20 @@ _KEPT_THREADS = 8
 """How many idle threads wait for the next call; more end with their call."""
 _IDLE_SECONDS = 30.0
 """How long an idle thread waits for the next call before it ends."""
+_AT_THE_END = "at interpreter shutdown"
+"""What Python says when no thread can be started any more."""
+
+_own = threading.local()
+
+
+def own_thread() -> None:
+    """Mark the current thread as one of the plugin's own, in which nothing of the application runs."""
+    _own.marked = True
+
+
+def is_own_thread() -> bool:
+    """Whether the current thread is one of the plugin's own."""
+    return getattr(_own, "marked", False)
 
 
 class _Call(Generic[T]):
@@ -25,8 +43,12 @@ class _Call(Generic[T]):
         self.function: Callable[[], T] | None = function
         self.done = threading.Event()
         self.given_up = False
+        self.wake: Callable[[], None] | None = None
+        self._place = current_place()
         self._result: T | None = None
         self._error: BaseException | None = None
+        if self._place is not None:
+            self._place.hold()
 
     def run(self) -> None:
         function, self.function = self.function, None
@@ -34,7 +56,14 @@ class _Call(Generic[T]):
         try:
             self._result = function()
         except BaseException as error:
-            self._error = error
+            self._error = contained(error)
+        finally:
+            self.leave()
+
+    def leave(self) -> None:
+        place, self._place = self._place, None
+        if place is not None:
+            place.release()
 
     def outcome(self) -> T:
         error, self._error = self._error, None
@@ -49,9 +78,11 @@ class _Call(Generic[T]):
 class TimedCaller:
     """Runs blocking calls with a time limit, each in a daemon thread that serves the next call afterwards.
 
-    A call that outlives its limit keeps its thread, which ends with the call; the next call gets another one. No
-    thread exists before the first call, an idle one ends after a while, and none keeps the process alive. Context
-    variables are the callee's business.
+    A call that outlives its limit keeps its thread, which ends with the call, and its `Place`; the next call gets
+    another one. No thread exists before the first call, an idle one ends after a while, and none keeps the process
+    alive. Context variables are the callee's business.
+
+    What a call raises comes out, but as a `RuntimeError` when it was to end the thread, such as a `SystemExit`.
     """
 
     def __init__(self) -> None:
@@ -65,40 +96,73 @@ class TimedCaller:
     def call(self, function: Callable[[], T], timeout: float) -> T:
         """Return what `function` returns, or raise what it raises.
 
-        When no thread can be started, as at the end of the interpreter, it runs here and without a limit.
+        At the end of the interpreter no thread can be started. A thread of the plugin's own, which nobody waits for
+        longer than the shutdown limit, then makes the call itself.
 
         Raises:
             TimeoutError: it has not returned within `timeout` seconds.
+            RuntimeError: no thread can be started.
         """
-        if os.getpid() != self._process:
-            # A forked child has inherited the lock in any state and none of the threads.
-            self._start_afresh()
         call = _Call(function)
-        if not self._hand_over(call):
-            return function()
+        try:
+            self._start(call)
+        except RuntimeError as error:
+            if not (_AT_THE_END in str(error) and is_own_thread()):
+                raise
+            call.run()
+            return call.outcome()
         try:
             call.done.wait(timeout)
         finally:
-            with self._lock:
-                late = not call.done.is_set()
-                call.given_up = late
+            late = self._given_up(call)
         if late:
             raise TimeoutError(f"no answer within {timeout} s")
         return call.outcome()
 
-    def _hand_over(self, call: _Call[Any]) -> bool:
+    async def acall(self, function: Callable[[], T], timeout: float) -> T:
+        """Do the same without blocking the event loop. See `call`."""
+        loop, call = asyncio.get_running_loop(), _Call(function)
+        answered = loop.create_future()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is closed, and the call was given up
+                loop.call_soon_threadsafe(settle)
+
+        def settle() -> None:
+            if not answered.done():
+                answered.set_result(None)
+
+        call.wake = wake
+        self._start(call)
+        try:
+            await asyncio.wait({answered}, timeout=timeout)
+        finally:
+            late = self._given_up(call)
+        if late:
+            raise TimeoutError(f"no answer within {timeout} s")
+        return call.outcome()
+
+    def _given_up(self, call: _Call[Any]) -> bool:
+        with self._lock:
+            call.given_up = not call.done.is_set()
+        return call.given_up
+
+    def _start(self, call: _Call[Any]) -> None:
+        if os.getpid() != self._process:
+            # A forked child has inherited the lock in any state and none of the threads.
+            self._start_afresh()
         with self._lock:
             if self._idle:
                 self._idle.pop().put(call)
-                return True
+                return
         inbox: SimpleQueue[_Call[Any]] = SimpleQueue()
         inbox.put(call)
         thread = threading.Thread(target=self._serve, args=(inbox,), name="draftcritic-call", daemon=True)
         try:
             thread.start()
         except RuntimeError:
-            return False
-        return True
+            call.leave()
+            raise
 
     def _serve(self, inbox: SimpleQueue[_Call[Any]]) -> None:
         while True:
@@ -116,6 +180,8 @@ class TimedCaller:
                 if stays:
                     self._idle.append(inbox)
                 call.done.set()
+            if call.wake is not None:
+                call.wake()
             del call
             if not stays:
                 return
@@ -128,7 +194,7 @@ async def within(awaitable: Awaitable[T], timeout: float) -> T:
 
     Raises:
         TimeoutError: it has not ended in time.
-        RuntimeError: it was cancelled from inside, which is no reason to cancel the caller.
+        RuntimeError: it has ended itself, as by a cancellation from inside, which is no reason to end the caller.
     """
     task = asyncio.ensure_future(awaitable)
     try:
@@ -141,6 +207,9 @@ async def within(awaitable: Awaitable[T], timeout: float) -> T:
         raise TimeoutError(f"no answer within {timeout} s")
     if task.cancelled():
         raise RuntimeError("cancelled itself")
+    error = task.exception()
+    if error is not None:
+        raise contained(error)
     return task.result()
 
 

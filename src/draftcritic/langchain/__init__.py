@@ -8,6 +8,7 @@ from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
 from draftcritic.langchain._hold import HoldingInterceptor
 from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
 from draftcritic.langchain._model import ChatModelCritic
+from draftcritic.langchain._own_loop import OwnLoop
 from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result
@@ -28,6 +29,7 @@ __all__ = [
     "HoldingInterceptor",
     "Installed",
     "Interceptor",
+    "OwnLoop",
     "OwnPrompts",
     "Reviewer",
     "Splice",

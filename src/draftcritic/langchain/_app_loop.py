@@ -11,6 +11,8 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
+from draftcritic.engine import contained
+
 _POLL = 0.1
 """Seconds between two looks at whether the loop still runs."""
 _TASK = "draftcritic"
@@ -76,12 +78,13 @@ class OnLoop:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if task.cancelled():
-            # Nobody but a loop that ends cancels a task that only we know.
-            self._outcome.set_exception(LoopGoneError())
+            # Nobody but a loop that ends, and the task itself, cancels a task that only we know.
+            gone = _is_ending(self._loop)
+            self._outcome.set_exception(LoopGoneError() if gone else RuntimeError("cancelled itself"))
             return
         error = task.exception()
         if error is not None:
-            self._outcome.set_exception(error)
+            self._outcome.set_exception(contained(error))
         else:
             self._outcome.set_result(task.result())
 

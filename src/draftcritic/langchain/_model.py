@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from enum import Enum
+from functools import partial
 from typing import Any
 
 from draftcritic.core import reported_finish_reason, reported_model_name, resolve_model_name
-from draftcritic.engine import PromptMessage, Reply, TimedCaller
-from draftcritic.langchain._app_loop import LoopGoneError, OnLoop
+from draftcritic.engine import PromptMessage, Reply, TimedCaller, contained, within
+from draftcritic.langchain._app_loop import OnLoop
 from draftcritic.langchain._caught import mapping_of
 from draftcritic.langchain._isolation import isolated_config, isolated_context, isolated_model, untraced
+from draftcritic.langchain._own_loop import OwnLoop, answer_of
 from draftcritic.langchain._own_prompts import OwnPrompts
+from draftcritic.langchain._ways import is_of_the_way, kinds_of_code
 
 _UNWRITTEN = '"not_implemented"'
 """How LangChain writes a part that it cannot write."""
 
 
+class _Way(Enum):
+    """Where and how a model is asked."""
+
+    CALLERS_LOOP = 1
+    """With `ainvoke`, on the event loop of the draft's caller."""
+    THREAD = 2
+    """With `invoke`, in a thread of the plugin."""
+    OWN_LOOP = 3
+    """With `ainvoke`, on an event loop of the plugin."""
+
+
 class ChatModelCritic:
     """A LangChain chat model, or a runnable around one, in the part of the critic's model.
+
+    A model is asked as the application asks it: with `ainvoke` on the event loop of an asynchronous caller, because
+    asynchronous clients belong to their loop, when it has asynchronous code, and else with `invoke` in a thread. With
+    `apart`, `invoke` in a thread comes first. What cannot be asked one way is asked another way: by `invoke` when the
+    loop has ended, or the model's client belongs to another loop; and a model that has only asynchronous code on a
+    loop of the plugin. That is no failure of the model.
 
     Args:
         model: the chat model; never changed.
         requested: the name that was asked for, when the object does not tell one.
-        loop: the event loop of an asynchronous caller. A call from another thread is then made with `ainvoke` on that
-            loop, because asynchronous clients belong to their loop. It is made with `invoke` when the model has no
-            asynchronous code of its own, and when the loop ends before the answer: the review of the last draft of
-            an `asyncio.run` would be lost otherwise.
+        loop: the event loop of an asynchronous caller, for calls from another thread.
+        apart: keep off the event loop of the caller, as far as the model can: it is not the application's own.
         caller: runs blocking calls with a timeout.
         own_prompts: learns what is asked, for as long as it is answered.
+        own_loop: runs asynchronous code that has no loop; None for a new loop each time.
     """
 
     def __init__(
@@ -40,14 +58,18 @@ class ChatModelCritic:
         *,
         requested: str = "",
         loop: asyncio.AbstractEventLoop | None = None,
+        apart: bool = False,
         caller: TimedCaller | None = None,
         own_prompts: OwnPrompts | None = None,
+        own_loop: OwnLoop | None = None,
     ) -> None:
         self._model = model
         self._requested = requested
         self._loop = loop
+        self._apart = apart
         self._caller = caller or TimedCaller()
         self._own_prompts = own_prompts or OwnPrompts()
+        self._own_loop = own_loop
 
     @property
     def name(self) -> str:
@@ -69,36 +91,61 @@ class ChatModelCritic:
 
     def call(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from synchronous code. See `CriticModel.call`."""
-        model = isolated_model(self._model)
-        deadline = time.monotonic() + timeout
-        loop = self._loop
-        if loop is not None and loop.is_running() and _is_asynchronous(model):
+        model, deadline = isolated_model(self._model), time.monotonic() + timeout
+        ways = self._ways(model, self._loop is not None and self._loop.is_running())
+        for way in ways:
             try:
-                on_loop = OnLoop(loop, lambda: self._ainvoke(model, messages))
-                return _reply(on_loop.run(isolated_context(), deadline))
-            except LoopGoneError:
-                pass
-        context = isolated_context()
-        left = max(0.0, deadline - time.monotonic())
-        return _reply(self._caller.call(lambda: context.run(self._invoke, model, messages), left))
+                return _reply(self._ask(way, model, messages, deadline))
+            except Exception as error:  # noqa: PERF203 - each way may fail
+                if way is ways[-1] or not is_of_the_way(error):
+                    raise
+        raise AssertionError("there is always a way")
 
     async def acall(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from a coroutine. See `CriticModel.acall`."""
-        model = isolated_model(self._model)
-        context, loop = isolated_context(), asyncio.get_running_loop()
-        answer: asyncio.Future[Any]
-        if _is_asynchronous(model):
-            # A task is the only way to run a coroutine in another context that Python 3.10 has.
-            answer = context.run(loop.create_task, self._ainvoke(model, messages))
-        else:
+        model, deadline = isolated_model(self._model), time.monotonic() + timeout
+        ways = self._ways(model, True)
+        for way in ways:
+            try:
+                return _reply(await self._aask(way, model, messages, deadline))
+            except Exception as error:  # noqa: PERF203 - each way may fail
+                if way is ways[-1] or not is_of_the_way(error):
+                    raise
+        raise AssertionError("there is always a way")
+
+    def _ways(self, model: Any, on_loop: bool) -> Sequence[_Way]:
+        """Return how the model can be asked, the best way first."""
+        kinds = kinds_of_code(model)
+        ways = [_Way.CALLERS_LOOP] if on_loop and kinds.asynchronous else []
+        if kinds.blocking:
+            ways.insert(0 if self._apart else len(ways), _Way.THREAD)
+        return [*ways, _Way.OWN_LOOP] if kinds.asynchronous else ways
+
+    def _ask(self, way: _Way, model: Any, messages: Sequence[Any], deadline: float) -> Any:
+        context, left = isolated_context(), max(0.0, deadline - time.monotonic())
+        if way is _Way.THREAD:
+            return self._caller.call(lambda: context.run(self._invoke, model, messages), left)
+        make = partial(self._ainvoke, model, messages)
+        if way is _Way.CALLERS_LOOP and self._loop is not None:
+            return OnLoop(self._loop, make).run(context, deadline)
+        outcome = None if self._own_loop is None else self._own_loop.start(make, context)
+        if outcome is None:
+            return self._caller.call(lambda: context.run(asyncio.run, make()), left)
+        return answer_of(outcome, left)
+
+    async def _aask(self, way: _Way, model: Any, messages: Sequence[Any], deadline: float) -> Any:
+        context, left = isolated_context(), max(0.0, deadline - time.monotonic())
+        if way is _Way.THREAD:
             # Not in the loop's executor, as `ainvoke` would: the end of the loop waits for that, whatever hangs in it.
-            answer = _in_thread(loop, lambda: context.run(self._invoke, model, messages))
-        try:
-            return _reply(await asyncio.wait_for(answer, timeout))
-        except asyncio.TimeoutError as error:
-            if answer.done() and not answer.cancelled():
-                raise  # the provider's own
-            raise TimeoutError(f"no answer within {timeout} s") from error
+            return await self._caller.acall(lambda: context.run(self._invoke, model, messages), left)
+        make = partial(self._ainvoke, model, messages)
+        if way is _Way.CALLERS_LOOP:
+            # A task is the only way to run a coroutine in another context that Python 3.10 has.
+            return await within(context.run(asyncio.get_running_loop().create_task, make()), left)
+        outcome = None if self._own_loop is None else self._own_loop.start(make, context)
+        if outcome is None:
+            return await self._caller.acall(lambda: context.run(asyncio.run, make()), left)
+        return await within(asyncio.wrap_future(outcome), left)
 
     # Both note the question in the code that answers it: a call that is given up goes on answering.
 
@@ -108,7 +155,12 @@ class ChatModelCritic:
 
     async def _ainvoke(self, model: Any, messages: Sequence[Any]) -> Any:
         with untraced(), self._own_prompts.answering(messages):
-            return await model.ainvoke(messages, config=isolated_config())
+            try:
+                return await model.ainvoke(messages, config=isolated_config())
+            except (SystemExit, KeyboardInterrupt) as stop:
+                # A task that raises these ends its loop.
+                error = contained(stop)
+                raise error from error.__cause__
 
 
 class SameObject:
@@ -140,47 +192,6 @@ def _written_down(model: Any) -> str | None:
     except Exception:  # foreign code
         return None
     return None if _UNWRITTEN in text else text
-
-
-def _is_asynchronous(model: Any) -> bool:
-    """Whether a model has asynchronous code of its own, rather than a thread around the blocking one."""
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import RunnableLambda
-    from langchain_core.runnables.base import RunnableBindingBase
-
-    while isinstance(model, RunnableBindingBase):
-        model = model.bound
-    if isinstance(model, BaseChatModel):
-        kind = type(model)
-        return kind._agenerate is not BaseChatModel._agenerate or kind._astream is not BaseChatModel._astream
-    if isinstance(model, RunnableLambda):
-        return not hasattr(model, "func")
-    return not hasattr(model, "invoke")
-
-
-def _in_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], Any]) -> asyncio.Future[Any]:
-    """Run a blocking call in a daemon thread, which nobody waits for when it is given up."""
-    future = loop.create_future()
-
-    def settle(answer: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(answer)
-        else:
-            future.set_exception(error)
-
-    def work() -> None:
-        answer, failure = None, None
-        try:
-            answer = call()
-        except BaseException as error:
-            failure = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed, and the call was given up
-            loop.call_soon_threadsafe(settle, answer, failure)
-
-    threading.Thread(target=work, name="draftcritic-call", daemon=True).start()
-    return future
 
 
 def _reply(answer: Any) -> Reply:
