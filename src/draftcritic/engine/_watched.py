@@ -64,7 +64,7 @@ class WatchedFile:
             self._reading, self._failures = False, 1
 
     def changed(self) -> bool:
-        """Whether the caller has to read the file and then to say `done`; until then nobody else has to. Never waits."""
+        """Whether the caller has to read the file and then to say `done`; until then nobody else has. Never waits."""
         if self._interval <= 0 or self._clock() < self._next or not self._lock.acquire(blocking=False):
             return False
         try:

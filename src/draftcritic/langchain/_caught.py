@@ -6,10 +6,22 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from itertools import islice
 from sys import getsizeof
 from typing import Any, NamedTuple
 
 EMPTY: Mapping[str, Any] = {}
+_MOST_VALUES = 20_000
+"""Values of a draft that are looked at for its size: a millisecond or two, and some thousand messages."""
+
+_TEXTS = frozenset({str, bytes})
+_LEAVES = frozenset({type(None), bool, int, float})
+_HOLDERS = (dict, list, tuple, set, frozenset)
+_PLAIN_HOLDERS = frozenset(_HOLDERS)
+_COMMON_FIELDS = ("additional_kwargs", "response_metadata")
+_LONG_FIELDS = (*_COMMON_FIELDS, "tool_calls")
+_FEWEST_FIELDS = 6
+"""Of a message that has none but the common ones."""
 
 
 def mapping_of(holder: Any, name: str) -> Mapping[str, Any]:
@@ -79,11 +91,48 @@ class Caught:
     complete: bool = True
 
     def size(self) -> int:
-        """Return how many bytes the texts hold, roughly; what is no plain text counts nothing."""
-        prompt = self.prompt
-        messages = prompt if isinstance(prompt, (list, tuple)) else (prompt,)
-        texts = (getattr(each, "content", each) for each in (*messages, *self.answers))
-        return sum(getsizeof(text) for text in texts if type(text) is str)
+        """Return how many bytes the texts of prompt, answers and metadata hold, roughly; see `bytes_of`."""
+        return bytes_of(self.prompt, self.metadata, *self.answers)
+
+
+def bytes_of(*values: Any) -> int:
+    """Return how many bytes the texts and bytes within `values` hold, as they are and without turning them into any.
+
+    They are looked for in lists, tuples, sets, mappings' values and the fields of pydantic models, which prompt values,
+    messages and documents are. Other objects count nothing, and neither does what lies beyond `_MOST_VALUES`. The
+    application waits for the answer: of a message nothing is looked at that is always short.
+    """
+    total, left = 0, _MOST_VALUES
+    waiting: list[Any] = [values]
+    seen: set[int] = set()
+    while waiting and left > 0:
+        holder = waiting.pop()
+        if id(holder) in seen or not isinstance(holder, _HOLDERS):
+            continue  # a ring, or a part that stands twice; or something that a message should not hold there
+        seen.add(id(holder))
+        # Taken at once: another thread of the application may change it meanwhile.
+        inside = tuple(islice(holder.values() if isinstance(holder, dict) else holder, left))
+        left -= len(inside)
+        for value in inside:
+            kind = type(value)
+            if kind in _TEXTS:
+                total += getsizeof(value)
+            elif kind in _LEAVES:
+                continue
+            elif kind in _PLAIN_HOLDERS:
+                waiting.append(value)
+            elif hasattr(kind, "__pydantic_validator__"):
+                fields = value.__dict__
+                content = fields.get("content")  # of a message, as nearly all are
+                if type(content) is not str or fields.get("artifact") is not None:
+                    waiting.append(fields)
+                    continue
+                total += getsizeof(content)
+                names = _LONG_FIELDS if len(fields) > _FEWEST_FIELDS else _COMMON_FIELDS
+                waiting.extend(filter(None, map(fields.get, names)))
+            elif isinstance(value, _HOLDERS):
+                waiting.append(value)
+    return total
 
 
 Draft = Callable[[], Caught]
