@@ -78,6 +78,25 @@ def test_an_answer_stands_for_the_same_draft_within_the_window():
     assert model.calls == 2
 
 
+@pytest.mark.parametrize(("window", "found"), [(1.0, False), (10.0, True), (0.0, False)])
+def test_another_window_holds_for_what_is_kept_already(window, found):
+    clock = Clock()
+    sharing = Sharing(3600.0, clock=clock)
+    kept = Asked(call=None)
+
+    def keep(key):
+        sharing.finish(key, sharing.start(key), kept, keep=True)
+
+    keep("old")
+    clock.now += 1000
+    keep("new")
+    sharing.window = window
+    clock.now += 5
+    assert sharing.find("old") is None
+    assert (sharing.find("new") is kept) is found
+    assert (sharing.start("new") is None) is found
+
+
 def test_hooks_and_moments_tell_of_the_one_call_only():
     listener = Listener()
     reviewer = critic(Sharing(5.0), hooks=[listener])

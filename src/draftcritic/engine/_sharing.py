@@ -99,7 +99,7 @@ class Sharing:
     model that hangs is not asked again by each of them in turn.
 
     Args:
-        window: seconds that an answer is kept; 0 shares nothing, not even a call under way.
+        window: seconds that an answer is kept; 0 shares nothing, not even a call under way. May be changed.
         clock: seconds that never go backwards.
     """
 
@@ -119,9 +119,7 @@ class Sharing:
         with self._lock:
             self._forget_old()
             kept = self._kept.get(key)
-            if kept is not None:
-                return kept[1]
-            return self._flights.get(key)
+            return self._flights.get(key) if kept is None else kept[1]
 
     def start(self, key: Hashable) -> Flight | None:
         """Begin the call for a question; None when another one has begun since `find`."""
@@ -137,15 +135,17 @@ class Sharing:
             if self._flights.get(key) is flight:
                 del self._flights[key]
             if keep and asked is not None and self.window > 0:
-                self._kept[key] = (self._clock() + self.window, asked)
+                self._kept.pop(key, None)
+                self._kept[key] = (self._clock(), asked)
                 while len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
         flight.land(asked)
 
     def _forget_old(self) -> None:
-        now = self._clock()
+        """Go by the window of now, which need not be the one in which an answer was kept."""
+        latest = self._clock() - self.window
         while self._kept:
-            key, (until, _) = next(iter(self._kept.items()))
-            if until > now:
+            key, (kept, _) = next(iter(self._kept.items()))
+            if kept > latest:
                 return
             del self._kept[key]

@@ -18,10 +18,6 @@ _TEXTS = frozenset({str, bytes})
 _LEAVES = frozenset({type(None), bool, int, float})
 _HOLDERS = (dict, list, tuple, set, frozenset)
 _PLAIN_HOLDERS = frozenset(_HOLDERS)
-_COMMON_FIELDS = ("additional_kwargs", "response_metadata")
-_LONG_FIELDS = (*_COMMON_FIELDS, "tool_calls")
-_FEWEST_FIELDS = 6
-"""Of a message that has none but the common ones."""
 
 
 def mapping_of(holder: Any, name: str) -> Mapping[str, Any]:
@@ -92,7 +88,8 @@ class Caught:
 
     def size(self) -> int:
         """Return how many bytes the texts of prompt, answers and metadata hold, roughly; see `bytes_of`."""
-        return bytes_of(self.prompt, self.metadata, *self.answers)
+        answers = [part for answer in self.answers for part in (answer.content, answer.metadata)]
+        return bytes_of(self.prompt, self.metadata, answers)
 
 
 def bytes_of(*values: Any) -> int:
@@ -128,8 +125,12 @@ def bytes_of(*values: Any) -> int:
                     waiting.append(fields)
                     continue
                 total += getsizeof(content)
-                names = _LONG_FIELDS if len(fields) > _FEWEST_FIELDS else _COMMON_FIELDS
-                waiting.extend(filter(None, map(fields.get, names)))
+                if fields.get("additional_kwargs"):
+                    waiting.append(fields["additional_kwargs"])
+                if fields.get("response_metadata"):
+                    waiting.append(fields["response_metadata"])
+                if fields.get("tool_calls"):
+                    waiting.append(fields["tool_calls"])
             elif isinstance(value, _HOLDERS):
                 waiting.append(value)
     return total
