@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import json
+import threading
 import time
 import warnings
 from collections.abc import Iterator

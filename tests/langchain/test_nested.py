@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from support.chat import Chat, StreamingChat
@@ -85,6 +88,16 @@ CRITICS = {
     "thread as text": lambda m: Threads(
         answers=["x"], inner=m, ask=lambda inner, messages: inner.invoke(f"Judge this.\n{messages[-1].content}")
     ),
+    "thread with a block": lambda m: Threads(
+        answers=["x"],
+        inner=m,
+        ask=lambda inner, messages: inner.invoke([HumanMessage([{"type": "text", "text": messages[-1].content}])]),
+    ),
+    "thread with other newlines": lambda m: Threads(
+        answers=["x"],
+        inner=m,
+        ask=lambda inner, messages: inner.invoke(messages[-1].content.replace("\n", "\r\n")),
+    ),
     "thread with a loop": lambda m: Threads(
         answers=["x"], inner=m, ask=lambda inner, messages: asyncio.run(inner.ainvoke([("user", messages[-1].content)]))
     ),
@@ -110,16 +123,72 @@ def test_one_question_a_draft(path: str, mode: str, telemetry: Telemetry) -> Non
     assert [r["draftcritic.verdict.source"] for r in telemetry.reviews()] == ["reflection", "reflection"]
 
 
-def test_a_question_is_known_while_it_is_answered() -> None:
+BOUNDARY = "0123456789abcdef"
+QUESTION = (
+    f"Boundary: {BOUNDARY}\n\n--- {BOUNDARY} begin [DRAFT]\nIt is 5.\n--- {BOUNDARY} end [DRAFT]\n\nWhich verdict?"
+)
+SHAPES: dict[str, Any] = {
+    "text": QUESTION,
+    "message": [HumanMessage(QUESTION)],
+    "block": [HumanMessage([{"type": "text", "text": QUESTION}])],
+    "blocks": [HumanMessage([{"type": "text", "text": line} for line in QUESTION.splitlines()])],
+    "string block": [HumanMessage([QUESTION])],
+    "nested block": [HumanMessage([{"type": "tool_result", "content": [{"type": "text", "text": QUESTION}]}])],
+    "other newlines": [("user", QUESTION.replace("\n", "\r\n"))],
+    "wrapped anew": [{"role": "user", "content": "\n".join(QUESTION.split())}],
+    "one line": [HumanMessage(" ".join(QUESTION.split()))],
+    "as json": [HumanMessage(json.dumps({"question": QUESTION}))],
+    "inside": [SystemMessage("Judge."), HumanMessage(f"You get a question.\n> {QUESTION}\nAnswer it.")],
+    "a list of texts": ["Judge.", QUESTION],
+    "prompt value": ChatPromptValue(messages=[HumanMessage(QUESTION)]),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_question_is_known_in_every_shape_while_it_is_answered(shape: str) -> None:
     own = OwnPrompts()
-    question = HumanMessage("boundary 7f3a")
-    with own.answering([question]):
-        assert own.includes([question])
-        assert own.includes("before boundary 7f3a after")
-        assert not own.includes([HumanMessage("boundary")])
-        for odd in (None, 7, [None], [HumanMessage(["boundary 7f3a"])], [("user", 7)], {}):
+    assert not own.includes(SHAPES[shape])
+    with own.answering([SystemMessage("Judge."), HumanMessage(QUESTION)]):
+        assert own.includes(SHAPES[shape])
+
+
+def test_another_question_is_not_known() -> None:
+    own = OwnPrompts()
+    others = QUESTION.replace(BOUNDARY, "0123456789abcdee")
+    with own.answering([HumanMessage(QUESTION)]):
+        for odd in (
+            None,
+            7,
+            [None],
+            [("user", 7)],
+            {},
+            [HumanMessage(others)],
+            others,
+            [HumanMessage([{"a": [None]}])],
+        ):
             assert not own.includes(odd)
-    assert not own.includes([question])
+        picture = {"type": "image", "base64": BOUNDARY}
+        assert not own.includes([HumanMessage([picture])])
+
+
+def test_a_question_is_known_for_a_moment_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = OwnPrompts()
+    with own.answering([HumanMessage(QUESTION)]):
+        pass
+    assert own.includes([HumanMessage([{"type": "text", "text": QUESTION}])])
+    assert not own.includes(QUESTION.replace(BOUNDARY, "0123456789abcdee"))
+    now = time.monotonic()
+    monkeypatch.setattr("draftcritic.langchain._own_prompts.time.monotonic", lambda: now + 60)
+    assert not own.includes(QUESTION)
+    assert own._past == {}
+
+
+def test_a_question_without_a_boundary_is_known_by_its_text() -> None:
+    own = OwnPrompts()
+    with own.answering([HumanMessage("is it 7f3a?")]):
+        assert own.includes("before is it 7f3a? after")
+        assert not own.includes([HumanMessage("is it")])
+    assert not own.includes("is it 7f3a?")
 
 
 def test_fifty_drafts_at_once_are_fifty_questions(telemetry: Telemetry) -> None:

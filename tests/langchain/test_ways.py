@@ -232,7 +232,7 @@ class TestOwnLoop:
 
         own = OwnLoop()
         critic = ChatModelCritic(Stopping(), own_loop=own)
-        with pytest.raises(Exception, match="CancelledError|cancelled|SystemExit|GeneratorExit"):
+        with pytest.raises(Exception, match=r"CancelledError|cancelled|SystemExit|GeneratorExit"):
             critic.call(critic.messages(PROMPT), LONG)
         sound = ChatModelCritic(AsyncOnly(), own_loop=own)
         sound.call(sound.messages(PROMPT), LONG)
