@@ -166,6 +166,21 @@ def test_a_gate_that_stops_the_program_stops_it():
         assess(Turn("Thanks!"), Policy(gate=gate))
 
 
+def test_a_gate_that_raises_is_logged_once_for_each_place_and_kind_and_told_of_every_draft(caplog):
+    def gate(context):
+        if context.draft == "one":
+            raise KeyError(context.draft)
+        if context.draft == "two":
+            raise ValueError
+        raise ValueError
+
+    errors = [assess(Turn(draft), Policy(gate=gate)).gate_error for _ in range(20) for draft in ("one", "two", "three")]
+    assert errors == ["KeyError", "ValueError", "ValueError"] * 20
+    assert caplog.text.count("Traceback") == 3
+    (line,) = {record.getMessage() for record in caplog.records}
+    assert line == "draftcritic: the gate raised; the critic is asked; logged once, and counted as gate_error"
+
+
 def test_what_cannot_be_called_is_no_gate_and_said_once(caplog):
     class Setting:
         pass

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
+from types import CodeType
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
@@ -161,7 +162,10 @@ def _ask(gate: Gate, ctx: CriticGateContext) -> tuple[GateDecision, GateReason, 
         fires = _as_answer(gate(ctx))
     except Exception as error:
         # A user's gate that fails must not open the way: the critic is asked.
-        logger.exception("draftcritic: the gate raised; the critic is asked")
+        if next(_first_of(type(error).__qualname__, _place_of(error)), False):
+            logger.exception(
+                "draftcritic: the gate raised; the critic is asked; logged once, and counted as gate_error"
+            )
         return GateDecision.FIRED, GateReason.GATE_ERROR, type(error).__name__
     return (GateDecision.FIRED if fires else GateDecision.SKIPPED), GateReason.CUSTOM_GATE, None
 
@@ -181,6 +185,18 @@ def _usable_gate(policy: Policy) -> Gate | None:
         _warn_of(type(gate).__name__)
         return None
     return policy.gate
+
+
+def _place_of(error: Exception) -> tuple[CodeType, int] | None:
+    """Return where in the gate it came from, which tells failures apart as its message would, without the draft."""
+    inside = error.__traceback__ and error.__traceback__.tb_next
+    return None if inside is None else (inside.tb_frame.f_code, inside.tb_lineno)
+
+
+@lru_cache(maxsize=64)
+def _first_of(kind: str, place: tuple[CodeType, int] | None) -> Iterator[bool]:  # noqa: ARG001 - one for each of them
+    """Return what says True once."""
+    return iter((True,))
 
 
 @lru_cache(maxsize=16)

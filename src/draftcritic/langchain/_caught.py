@@ -119,21 +119,25 @@ def bytes_of(*values: Any) -> int:
             elif kind in _PLAIN_HOLDERS:
                 waiting.append(value)
             elif hasattr(kind, "__pydantic_validator__"):
-                fields = value.__dict__
-                content = fields.get("content")  # of a message, as nearly all are
-                if type(content) is not str or fields.get("artifact") is not None:
-                    waiting.append(fields)
-                    continue
-                total += getsizeof(content)
-                if fields.get("additional_kwargs"):
-                    waiting.append(fields["additional_kwargs"])
-                if fields.get("response_metadata"):
-                    waiting.append(fields["response_metadata"])
-                if fields.get("tool_calls"):
-                    waiting.append(fields["tool_calls"])
+                total += _of_fields(value.__dict__, waiting)
             elif isinstance(value, _HOLDERS):
                 waiting.append(value)
     return total
+
+
+def _of_fields(fields: dict[str, Any], waiting: list[Any]) -> int:
+    """Return the size of a message's own text, and put what else can be long in it among what waits."""
+    content = fields.get("content")
+    if type(content) is not str or fields.get("artifact") is not None:
+        waiting.append(fields)
+        return 0
+    if fields.get("additional_kwargs"):
+        waiting.append(fields["additional_kwargs"])
+    if fields.get("response_metadata"):
+        waiting.append(fields["response_metadata"])
+    if fields.get("tool_calls"):
+        waiting.append(fields["tool_calls"])
+    return getsizeof(content)
 
 
 Draft = Callable[[], Caught]
