@@ -26,7 +26,10 @@ STAGES: dict[str, tuple[str, ...]] = {
         "draftcritic.langchain._call:Call.drafts_of_result",
         "draftcritic.langchain._call:Call._caught",
     ),
-    QUEUE: ("draftcritic.engine._background:BackgroundRunner.submit",),
+    QUEUE: (
+        "draftcritic.engine._background:BackgroundRunner.turns_away",
+        "draftcritic.engine._background:BackgroundRunner.submit",
+    ),
     "runtime": ("draftcritic._runtime:Runtime.take", "draftcritic._runtime:Runtime._review"),
     "the turn is built": ("draftcritic._runtime:extract",),
     "sequence of the review": ("draftcritic.engine._critic:Critic.review",),
