@@ -34,8 +34,9 @@ from draftcritic.core.fabrication._cues import (
 from draftcritic.core.fabrication._forms import Forms
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
-from draftcritic.core.fabrication._lexer import Token, is_approximate
+from draftcritic.core.fabrication._measures import is_approximate
 from draftcritic.core.fabrication._prices import Prices
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._totals import Totals
 from draftcritic.core.fabrication._values import decimal_of
 

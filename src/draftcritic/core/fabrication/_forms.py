@@ -10,8 +10,9 @@ from typing import Any
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
-from draftcritic.core.fabrication._lexer import Token, is_approximate
+from draftcritic.core.fabrication._measures import is_approximate
 from draftcritic.core.fabrication._neighbours import Neighbours
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._units import DEGREES, UNITS, canonical, words_of
 from draftcritic.core.fabrication._values import decimal_of
 

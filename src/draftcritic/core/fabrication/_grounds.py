@@ -7,8 +7,8 @@ from collections.abc import Callable
 from urllib.parse import unquote
 
 from draftcritic.core.fabrication._grounding import Grounding
-from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._scan import DAY_MINUTES, SHORTEST_ENDING
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._values import readings, spelled
 
 SHORTEST_PHONE = 7

@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from draftcritic.core.fabrication._grounding import Grounding
-from draftcritic.core.fabrication._lexer import CUE_WINDOW, Token, is_list_mark
+from draftcritic.core.fabrication._lexer import is_list_mark
 from draftcritic.core.fabrication._names import is_known_name
+from draftcritic.core.fabrication._token import CUE_WINDOW, Token
 
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|for example|such as|example:|format|p\. ?ej\.|z\. ?B\.|ex\.)[\s\"'`(:,]*\Z", re.IGNORECASE

@@ -9,7 +9,7 @@ from importlib import resources
 from itertools import islice, pairwise
 
 from draftcritic.core.fabrication._grounding import Grounding
-from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._token import Token
 
 _UPPER = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0106\u010c\u0141\u015a\u0160\u0179\u017b\u017d\u0130\u015e"
 _LOWER = "a-z\u00df-\u00f6\u00f8-\u017f"

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
-from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._values import NUMBER_WORDS, decimal_of
 
 _GAP = 120

@@ -10,9 +10,9 @@ from draftcritic.core.fabrication._dates import Clock, Day, as_date, day_at
 from draftcritic.core.fabrication._epochs import clocks_of, days_of, moments_in
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
-from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._neighbours import FEW, Neighbours
 from draftcritic.core.fabrication._scan import DAY_MINUTES, days_in
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._values import NUMBER_WORDS
 
 RECENT = 6000

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS, known_keys
-from draftcritic.core.fabrication._lexer import Token
 from draftcritic.core.fabrication._pattern_check import LONGEST_IDENTIFIER, check_pattern
+from draftcritic.core.fabrication._token import Token
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,11 @@ from draftcritic.core.fabrication._derive import Derivations, may_be_result
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._grounds import is_grounded
 from draftcritic.core.fabrication._harmless import counts_up, fences_of, has_cue, is_harmless, tells_nothing
-from draftcritic.core.fabrication._lexer import Token, tokens_of
+from draftcritic.core.fabrication._lexer import tokens_of
 from draftcritic.core.fabrication._names import names_in
 from draftcritic.core.fabrication._relative import Relations
 from draftcritic.core.fabrication._rules import FabricationRules
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._types import FabricationFinding, FabricationSeverity
 from draftcritic.core.fabrication._values import with_plain_digits
 

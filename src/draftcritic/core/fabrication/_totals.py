@@ -9,7 +9,7 @@ from draftcritic.core.fabrication._arithmetic import TERM, results_of
 from draftcritic.core.fabrication._cues import AMOUNT, MONEY
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy
-from draftcritic.core.fabrication._lexer import Token
+from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._values import decimal_of, readings
 
 _KEYED = re.compile(r"""["']([A-Za-z_]\w{0,40})["']\s*:\s*["']?[$\u20ac]?(\d{1,9}(?:\.\d{1,4})?)(?![\d:\-/])""")
