@@ -132,6 +132,15 @@ def test_what_waits_for_the_next_start_is_a_warning_once_a_change(
     assert ["workers will hold from the next start on" in r.getMessage() for r in lines] == [True, True, True, False]
 
 
+def test_what_is_doubtful_is_a_warning_once(telemetry: Telemetry, file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plugin, _ = start(telemetry, file, circuit_window=3)
+    for text in ("", "# the same\n", "timeout = 0.1\n", ""):
+        file.write_text(f'rules = ["Be kind."]\n{text}')
+        ask(plugin)
+    lines = [r for r in caplog.records if "the circuit cannot open while" in r.getMessage()]
+    assert [r.levelname for r in lines] == ["WARNING", "WARNING"]  # it was not so in between
+
+
 async def until_kind(critic: Chat, model: Chat) -> None:
     for _ in range(3000):
         await model.ainvoke("How much?")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from draftcritic.core import GateReason, LimitRules, OnLimit
+from draftcritic.core import Failure, GateReason, LimitRules, ModelCall, OnLimit
+from draftcritic.engine import Limiter
 from draftcritic.settings import Settings, SettingsError
 
 
@@ -101,15 +103,70 @@ def test_a_latency_that_no_call_can_reach_is_refused() -> None:
 
 
 def test_a_volume_that_no_window_can_hold_is_refused_where_it_was_asked_for() -> None:
-    asked = {"reviews_per_minute": 5, "circuit_min_calls": 20}
+    asked = {"reviews_per_minute": 5, "circuit_min_calls": 20, "circuit_window": 60}
     (problem,) = problems(**asked)
     assert problem == (
         "circuit_min_calls = 20, from code: is never met: `reviews_per_minute` = 5 lets at most 5 calls happen in "
         "`circuit_window`; lower it, or widen the window"
     )
-    assert Settings.load({}, **asked, circuit_window=240).circuit_min_calls == 20
+    assert Settings.load({}, **{**asked, "circuit_window": 240}).circuit_min_calls == 20
+    assert Settings.load({}, **{**asked, "circuit_window": None}).limits().circuit.window == 240
     assert Settings.load({}, **asked, circuit_failure_rate=0).circuit_min_calls == 20
     assert Settings.load({}, reviews_per_minute=5).circuit_min_calls == 10
+
+
+@pytest.mark.parametrize(
+    ("given", "window"),
+    [
+        ({}, 60),
+        ({"reviews_per_minute": 5}, 120),
+        ({"reviews_per_minute": 10}, 60),
+        ({"timeout": 18}, 90),  # 10 calls by 2 workers
+        ({"timeout": 18, "workers": 10}, 60),
+        ({"timeout": 18, "workers": 10, "max_concurrency": 1}, 180),
+        ({"timeout": 18, "mode": "enforce"}, 60),  # whoever calls also reviews
+        ({"timeout": 18, "mode": "enforce", "max_concurrency": 3}, 72),
+        ({"timeout": 3600, "workers": 1}, 3600),
+        ({"timeout": 18, "circuit_window": 30}, 30),
+    ],
+)
+def test_a_window_that_nobody_has_set_is_wide_enough_for_its_volume(given: dict[str, Any], window: float) -> None:
+    assert Settings.load({}, **given).limits().circuit.window == window
+
+
+@pytest.mark.parametrize(
+    ("given", "needed"),
+    [
+        ({"circuit_window": 3, "timeout": 0.9}, "4.5"),
+        ({"circuit_window": 30, "reviews_per_minute": 5}, "120"),
+        ({"timeout": 3600, "workers": 1}, "36000"),
+    ],
+)
+def test_a_circuit_that_cannot_open_is_doubted_with_the_way_out(given: dict[str, Any], needed: str) -> None:
+    settings = Settings.load({}, **given)
+    (doubt,) = settings.doubts()
+    assert doubt == (
+        f"circuit_window = {settings.circuit_window}, from {settings.origin('circuit_window')}: the circuit cannot "
+        "open while the critic's model hangs, or at the rate of `reviews_per_minute`: `circuit_min_calls` = 10 calls "
+        f"need {needed} seconds; widen the window or drop it, lower `circuit_min_calls` or `timeout`, or allow more "
+        "calls"
+    )
+    assert Settings.load({}, **given, circuit_failure_rate=0).doubts() == []
+    assert Settings.load({}).doubts() == []
+
+
+@pytest.mark.parametrize("rate", [1, 3, 5, 9])
+def test_a_low_rate_still_opens_the_circuit(rate: int) -> None:
+    now = 0.0
+    told: list[str] = []
+    rules = Settings.load({}, reviews_per_minute=rate).limits()
+    limiter = Limiter(rules, on_circuit=lambda _, state: told.append(state.value), clock=lambda: now)
+    for second in range(1200):
+        now = float(second)
+        permit = limiter.admit("m")
+        if not isinstance(permit, GateReason):
+            permit.settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+    assert told[:1] == ["open"]
 
 
 def test_reading_again_takes_the_file_as_it_is_and_the_rest_as_it_was(

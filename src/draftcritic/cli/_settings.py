@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps({"problems": [asdict(problem) for problem in error.problems]}, indent=2))
         print(error, file=sys.stderr)
         return 2
+    for doubt in settings.doubts():
+        print(doubt, file=sys.stderr)
     rows = _rows(settings)
     if args.json:
         print(json.dumps({name: {"value": value, "origin": origin} for name, value, origin in rows}, indent=2))

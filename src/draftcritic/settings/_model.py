@@ -14,7 +14,7 @@ from draftcritic.engine import Stamp
 from draftcritic.settings import _types as types
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import code_only, setting
-from draftcritic.settings._problems import impossible, problems_of
+from draftcritic.settings._problems import doubts, impossible, problems_of
 from draftcritic.settings._sources import (
     CODE_ORIGIN,
     DEFAULT_ORIGIN,
@@ -208,7 +208,9 @@ class Settings(BaseSettings):
         "Seconds from which a call counts as slow.", "a number above 0, below `timeout`"
     )
     circuit_window: types.Timeout = setting(
-        "Seconds that the circuit looks back.", "a number above 0, at most 3600", default=CircuitRules.window
+        "Seconds that the circuit looks back; unless set, at least as many as `circuit_min_calls` can need.",
+        "a number above 0, at most 3600",
+        default=CircuitRules.window,
     )
     circuit_min_calls: types.Count = setting(
         "Fewer calls than this open no circuit.",
@@ -375,6 +377,10 @@ class Settings(BaseSettings):
         from draftcritic.settings._policy import policy_of
 
         return policy_of(self)
+
+    def doubts(self) -> list[str]:
+        """Return what can work, and yet not as it was surely meant, each with the way out."""
+        return list(doubts(self))
 
     def limits(self) -> LimitRules:
         """Return what keeps drafts from the reflection."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Policy
+from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Mode, Policy
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import allowed
+from draftcritic.settings._sources import DEFAULT_ORIGIN
 
 if TYPE_CHECKING:
     from draftcritic.settings._model import Settings
+
+_LONGEST_WINDOW = 3600.0
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -66,12 +70,32 @@ def limits_of(settings: Settings) -> LimitRules:
         circuit=CircuitRules(
             failure_rate=settings.circuit_failure_rate or None,
             latency=settings.circuit_latency,
-            window=settings.circuit_window,
+            window=window_of(settings),
             min_calls=settings.circuit_min_calls,
             cooldown=settings.circuit_cooldown,
             probes=settings.circuit_probes,
         ),
     )
+
+
+def window_needed(settings: Settings) -> float:
+    """Return the seconds within which `circuit_min_calls` can end: as often as they may be made, and if each hangs."""
+    calls, slots = settings.circuit_min_calls, []
+    if settings.background and settings.mode is not Mode.ENFORCE:
+        slots.append(settings.workers)
+    if settings.max_concurrency is not None:
+        slots.append(settings.max_concurrency)
+    hanging = math.ceil(calls / min(slots)) * settings.timeout if slots else 0.0
+    rate = settings.reviews_per_minute
+    return max(hanging, 60.0 * calls / rate if rate is not None and calls > rate else 0.0)
+
+
+def window_of(settings: Settings) -> float:
+    """Return the window of the circuit: as it is set, or else wide enough for its calls."""
+    window = settings.circuit_window
+    if settings.origin("circuit_window") != DEFAULT_ORIGIN:
+        return window
+    return min(max(window, window_needed(settings)), _LONGEST_WINDOW)
 
 
 def _resolve(settings: Settings, name: str, problems: list[Problem]) -> Any:

@@ -10,6 +10,7 @@ from draftcritic.core import Mode
 from draftcritic.settings._display import HIDDEN, is_secret_name, shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._fields import allowed
+from draftcritic.settings._policy import window_needed, window_of
 from draftcritic.settings._sources import DEFAULT_ORIGIN
 from draftcritic.settings._types import Preference
 
@@ -80,11 +81,11 @@ def _impossible_limits(settings: Settings, invalid: set[str]) -> Iterator[Proble
     if not {"circuit_latency", "timeout"} & invalid and latency is not None and latency >= settings.timeout:
         reason = f"is never met: after `timeout` = {settings.timeout} a call has failed; set it lower, or drop it"
         yield _combination(settings, "circuit_latency", reason)
-    taking_part = {"circuit_min_calls", "circuit_window", "circuit_failure_rate", "reviews_per_minute"}
+    taking_part = {"circuit_min_calls", "circuit_window", "circuit_failure_rate", "reviews_per_minute", "timeout"}
     rate = settings.reviews_per_minute
     if taking_part & invalid or rate is None or not settings.circuit_failure_rate:
         return
-    most = rate * max(1.0, settings.circuit_window / 60)
+    most = rate * max(1.0, window_of(settings) / 60)
     if settings.circuit_min_calls > most and settings.origin("circuit_min_calls") != DEFAULT_ORIGIN:
         reason = (
             f"is never met: `reviews_per_minute` = {rate} lets at most {most:g} calls happen in `circuit_window`; "
@@ -96,3 +97,15 @@ def _impossible_limits(settings: Settings, invalid: set[str]) -> Iterator[Proble
 def _combination(settings: Settings, name: str, reason: str) -> Problem:
     value: Any = getattr(settings, name)
     return Problem(name, settings.origin(name), shown(value), reason)
+
+
+def doubts(settings: Settings) -> Iterator[str]:
+    """Yield what can work, and yet not as it was surely meant."""
+    needed = window_needed(settings)
+    if settings.circuit_failure_rate and window_of(settings) < needed:
+        reason = (
+            f"the circuit cannot open while the critic's model hangs, or at the rate of `reviews_per_minute`: "
+            f"`circuit_min_calls` = {settings.circuit_min_calls} calls need {needed:g} seconds; widen the window or "
+            f"drop it, lower `circuit_min_calls` or `timeout`, or allow more calls"
+        )
+        yield str(_combination(settings, "circuit_window", reason))
