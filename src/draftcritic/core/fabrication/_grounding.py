@@ -30,6 +30,7 @@ _BESIDE = 32
 _FIELD_ENDS = re.compile(r"[,;{}\[\]\n]")
 _SAID_OF_LATE = 500
 """Characters of the conversation, from its end, in which times of day in words are looked for."""
+_SHORT = 5
 _BEFORE_PATH = frozenset("\"'(<=> \n\t")
 _RANGE_WIDTH = 16
 """Characters of the other end of a range that are looked at."""
@@ -209,7 +210,8 @@ class Grounding:
             return True
         if any(self._is_range_end(value) or self._is_in_groups(value) for value in values):
             return True
-        return not self._scaled_numbers.isdisjoint(values)
+        # A short number is hardly written with a power of ten.
+        return any(len(value) > _SHORT and value in self._scaled_numbers for value in values)
 
     def _is_range_end(self, value: str) -> bool:
         """Whether a source has the number as an end of a range, as in 5-7. May miss it."""

@@ -14,7 +14,7 @@ from draftcritic.core.fabrication._values import readings, spelled
 SHORTEST_PHONE = 7
 """Digits of a phone number without the codes of country and area."""
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
-_URL_EXTRAS = re.compile(r"[?&]utm_[^#]*\Z|/ref=[^/]*\Z")
+_URL_EXTRAS = ("?utm_", "&utm_", "/ref=")
 _LONGEST_COMMON_PATH = 12
 """So long a path stands on no two sites by chance."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -139,7 +139,10 @@ def _grounds_url(token: Token, grounding: Grounding) -> bool:
     address = _URL_NOISE.sub("", token.text).rstrip("/").lower()
     if grounding.contains(address) or ("%" in address and grounding.contains(unquote(address))):
         return True
-    bare = _URL_EXTRAS.sub("", address).rstrip("/")
+    bare = address
+    for mark in _URL_EXTRAS:
+        bare = bare.partition(mark)[0]
+    bare = bare.rstrip("/")
     if bare != address and grounding.contains(bare):
         return True
     # A page links to others of its site without naming it.

@@ -43,7 +43,7 @@ _LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
 SHORTEST_PART = 3
 _LISTS = ("common.txt", "known.txt", "frequent.txt")
-_OTHERS = 16
+_OTHERS = 8
 """Names of a draft that is not English for which the sources are searched."""
 MAX_NAMES = 1000
 """Runs of capitalised words of one draft that are looked at."""
