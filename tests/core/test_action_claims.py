@@ -527,3 +527,29 @@ def test_a_signal_between_programs_and_praise_claim_nothing(draft):
 def test_what_is_still_to_come_is_not_claimed():
     findings = detect_fabrication("Please check the order before I sent it to the kitchen.", [])
     assert [finding.kind for finding in findings] == []
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Die Zahlung war erfolgreich.",
+        "La compra fue exitosa.",
+        "मैंने आपके लिए होटल बुक कर दिया है।",
+        "I just pushed the patch.",
+    ],
+)
+def test_more_ways_to_say_that_it_is_done(draft):
+    assert claimed(draft) != []
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "The hotel is fully booked.",
+        "All tables are fully booked.",
+        "I have the address you saved.",
+        "होटल ने रद्द कर दिया है।",
+    ],
+)
+def test_what_is_full_and_what_others_did_is_no_claim(draft):
+    assert claimed(draft) == []
