@@ -14,6 +14,7 @@ from draftcritic.core import CircuitRules, CircuitState, Failure, GateReason, Li
 from draftcritic.engine._breaker import Breaker
 from draftcritic.engine._budget import MINUTE, SlidingSum
 from draftcritic.engine._fork import after_fork
+from draftcritic.engine._places import given_up
 from draftcritic.engine._ports import Permit
 from draftcritic.engine._spending import Expected, Spending
 
@@ -99,7 +100,7 @@ class Limiter:
 
     def _refusal(self, sku: str, expected: Expected, now: float) -> GateReason | None:
         rules = self._rules
-        if rules.max_concurrency is not None and self._under_way >= rules.max_concurrency:
+        if rules.max_concurrency is not None and self._under_way + given_up() >= rules.max_concurrency:
             return GateReason.BUDGET
         if rules.reviews_per_minute is not None and self._calls.total(now) + 1 > rules.reviews_per_minute:
             return GateReason.BUDGET

@@ -25,6 +25,7 @@ from draftcritic.core import (
 )
 from draftcritic.engine._failures import classify, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
+from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
 from draftcritic.engine._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
 from draftcritic.engine._progress import Progress
 from draftcritic.engine._reflection import (
@@ -167,16 +168,19 @@ class Reflector:
         self, progress: Progress, model: CriticModel, prompt: Prompt
     ) -> Generator[Step, Any, Asked | GateReason]:
         """Ask when the limits let it, and tell them what came of it."""
+        if given_up() >= MOST_GIVEN_UP:
+            return GateReason.BUDGET
         permit = self._limits.admit(normalise_sku(model.name), prompt.size)
         if isinstance(permit, GateReason):
             return permit
         failure: Failure | None = Failure.CANCELLED
-        free = False
+        free, place = False, Place()
         try:
-            asked = yield from self._ask(progress, model, prompt)
+            asked = yield from self._ask(progress, model, prompt, place)
             failure, free = asked.failure, asked.unbilled
             return asked
         finally:
+            place.give_up()
             permit.settle(progress.call, failure, unbilled=free)
 
     def _model(self, source: ModelSource) -> CriticModel:
@@ -207,7 +211,7 @@ class Reflector:
             return ()
         return found
 
-    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt) -> Generator[Step, Any, Asked]:
+    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place) -> Generator[Step, Any, Asked]:
         """Ask, and tell record and hooks before and, however it ends, after."""
         run_id, record = progress.turn.run_id, progress.record
         name, messages = model.name, model.messages(to_messages(prompt))
@@ -218,7 +222,7 @@ class Reflector:
         try:
             yield from self._tell(lambda: self._hooks.started(name, messages, run_id))
             began = time.perf_counter()
-            reply = yield AskStep(model, messages, self._policy.timeout, record)
+            reply = yield AskStep(model, messages, self._policy.timeout, record, place)
         except BaseException as caught:
             error = caught
         call = model_call(name, reply, error, time.perf_counter() - began)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from draftcritic.core import Review
+from draftcritic.engine._places import Place
 from draftcritic.engine._ports import CriticModel, Reply, ReviewRecord
 from draftcritic.engine._timed import TimedCaller, run_coroutine
 
@@ -36,15 +37,16 @@ class AskStep:
     messages: Sequence[Any]
     timeout: float
     record: ReviewRecord
+    place: Place
 
     def run(self) -> Reply:
         """Ask with the blocking call."""
-        with self.record.calling():
+        with self.record.calling(), self.place.taken():
             return self.model.call(self.messages, self.timeout)
 
     async def arun(self) -> Reply:
         """Ask with the asynchronous call."""
-        with self.record.calling():
+        with self.record.calling(), self.place.taken():
             return await self.model.acall(self.messages, self.timeout)
 
 

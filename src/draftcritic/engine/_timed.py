@@ -11,7 +11,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from draftcritic.engine._places import current_place
+from draftcritic.engine._places import MOST_GIVEN_UP, current_place
 from draftcritic.engine._stops import contained
 
 T = TypeVar("T")
@@ -92,6 +92,7 @@ class TimedCaller:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._idle: list[SimpleQueue[_Call[Any]]] = []
+        self._running_on = 0
 
     def call(self, function: Callable[[], T], timeout: float) -> T:
         """Return what `function` returns, or raise what it raises.
@@ -101,7 +102,7 @@ class TimedCaller:
 
         Raises:
             TimeoutError: it has not returned within `timeout` seconds.
-            RuntimeError: no thread can be started.
+            RuntimeError: no thread can be started, or too many calls that were given up run on.
         """
         call = _Call(function)
         try:
@@ -145,6 +146,7 @@ class TimedCaller:
     def _given_up(self, call: _Call[Any]) -> bool:
         with self._lock:
             call.given_up = not call.done.is_set()
+            self._running_on += call.given_up
         return call.given_up
 
     def _start(self, call: _Call[Any]) -> None:
@@ -155,6 +157,10 @@ class TimedCaller:
             if self._idle:
                 self._idle.pop().put(call)
                 return
+            full = self._running_on >= MOST_GIVEN_UP
+        if full:
+            call.leave()
+            raise RuntimeError(f"{MOST_GIVEN_UP} calls that were given up run on")
         inbox: SimpleQueue[_Call[Any]] = SimpleQueue()
         inbox.put(call)
         thread = threading.Thread(target=self._serve, args=(inbox,), name="draftcritic-call", daemon=True)
@@ -176,6 +182,7 @@ class TimedCaller:
                 return
             call.run()
             with self._lock:
+                self._running_on -= call.given_up
                 stays = not call.given_up and len(self._idle) < _KEPT_THREADS
                 if stays:
                     self._idle.append(inbox)
