@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -335,14 +336,14 @@ def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
     runner.close(LONG)
 
 
-def test_a_job_that_ends_its_thread_does_not_strand_the_others(monkeypatch):
-    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+@pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
+def test_what_would_end_a_jobs_thread_ends_only_the_job_and_says_little(stop, capfd):
     told, seen, release = Told(), [], threading.Event()
     runner = make(told, workers=1)
 
     def leave():
         release.wait()
-        raise SystemExit
+        raise stop
 
     runner.submit(leave)
     runner.submit(lambda: seen.append(1))
@@ -350,6 +351,7 @@ def test_a_job_that_ends_its_thread_does_not_strand_the_others(monkeypatch):
     assert runner.flush(LONG)
     assert (seen, told.drops) == ([1], ["error"])
     runner.close(LONG)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_flush_waits_for_what_was_submitted_and_not_for_longer_than_it_may():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._fork import after_fork
+from draftcritic.engine._timed import own_thread
 
 Job = Callable[[], object]
 
@@ -236,6 +237,7 @@ class BackgroundRunner:
 
     def _serve(self) -> None:
         lock = self._lock
+        own_thread()
         try:
             while True:
                 with lock:
@@ -271,13 +273,11 @@ class BackgroundRunner:
     def _run(self, job: Job) -> None:
         try:
             job()
-        except BaseException as error:
+        except BaseException as error:  # what it raises to end its thread, too, ends only the job
             _logger.warning("a background job failed with %s", qualified_name(type(error)))
             _logger.debug("the job's traceback", exc_info=True)
             if self.keeps():
                 self._tell(self._on_drop, ERROR)
-            if not isinstance(error, Exception):
-                raise
         finally:
             with self._lock:
                 self._running.pop(threading.get_ident(), None)

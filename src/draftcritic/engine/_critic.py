@@ -45,6 +45,7 @@ from draftcritic.engine._reflection import failed
 from draftcritic.engine._reflector import ModelSource, Reflector
 from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._steps import Flow, Step, adrive, drive
+from draftcritic.engine._stops import contained
 
 Findings = Sequence[FabricationFinding]
 
@@ -148,7 +149,7 @@ class Critic:
         return outcome
 
     def _decide(self, progress: Progress, model: ModelSource, findings: Findings | None) -> _Deciding:
-        assessment = progress.assessment = assess(progress.turn, self._policy, findings=findings)
+        assessment = progress.assessment = self._assessed(progress.turn, findings)
         forced = self._forced(assessment)
         unasked = self._unasked(assessment, forced)
         if unasked is not None:
@@ -161,6 +162,15 @@ class Critic:
         if forced is not None and reflected.verdict is Verdict.APPROVE:
             return Forced(forced.verdict, forced.text, overruled=reflected)
         return reflected
+
+    def _assessed(self, turn: Turn, findings: Findings | None) -> Assessment:
+        try:
+            return assess(turn, self._policy, findings=findings)
+        except Exception:
+            raise
+        except BaseException as stop:  # of a gate or pattern that is foreign code
+            error = contained(stop)
+            raise error from error.__cause__
 
     def _unasked(self, assessment: Assessment, forced: Forced | None) -> Outcome | None:
         """Return the outcome of a draft that needs no model call; None when the model is to be asked."""
