@@ -88,19 +88,38 @@ def test_a_forked_child_starts_its_own_threads():
 
 
 def test_works_at_the_end_of_the_interpreter_and_never_keeps_it_alive():
+    """Since Python 3.12 no thread starts then: an own thread makes the call itself, the application's never does."""
     program = """
 import atexit, threading
 from draftcritic.engine import TimedCaller
-used, fresh = TimedCaller(), TimedCaller()
-used.call(int, 5)
+from draftcritic.engine._timed import own_thread
+used, begin, ended = TimedCaller(), threading.Event(), threading.Event()
 try:
     used.call(threading.Event().wait, 0.01)
 except TimeoutError:
     print("timeout")
-atexit.register(lambda: print("used", used.call(lambda: 1, 5), "fresh", fresh.call(lambda: 2, 5), flush=True))
+used.call(int, 5)
+
+def work():
+    own_thread()
+    begin.wait()
+    print("own", TimedCaller().call(lambda: 2, 5), flush=True)
+    ended.set()
+
+threading.Thread(target=work, daemon=True).start()
+
+@atexit.register
+def end():
+    print("used", used.call(lambda: 1, 5))
+    begin.set()
+    ended.wait(5)
+    try:
+        print(TimedCaller().call(lambda: threading.current_thread().name, 5), flush=True)
+    except RuntimeError:
+        print("draftcritic-call")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr, done.returncode) == ("timeout\nused 1 fresh 2\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("timeout\nused 1\nown 2\ndraftcritic-call\n", "", 0)
 
 
 async def test_within_gives_the_result_or_the_error():
