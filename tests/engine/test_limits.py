@@ -185,6 +185,27 @@ class TestBudgets:
             limiter.admit("gpt-4o").settle(call(10, sku="gpt-4.1-nano"), None)
         assert limiter.admit("gpt-4o") is GateReason.BUDGET
 
+    def test_a_call_that_nobody_ends_is_taken_back_and_costs_its_estimate(self):
+        clock = Clock()
+        circuit = CircuitRules(failure_rate=0.5, min_calls=2, cooldown=0.0)
+        rules = LimitRules(max_concurrency=1, tokens_per_hour={"*": 1500}, circuit=circuit)
+        limiter = Limiter(rules, clock=clock)
+        lost = limiter.admit("m", lasts=20.0)
+        clock.now += 19
+        assert limiter.admit("m") is GateReason.BUDGET
+        clock.now += 1
+        for _ in range(2):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR, unbilled=True)
+        probe = limiter.admit("m", lasts=20.0)
+        clock.now += 20
+        assert limiter.admit("m").settle(None, None) is None  # another probe
+        for permit in (lost, probe):
+            permit.settle(call(400), None)
+        limiter.admit("m").settle(call(0), None)  # nothing of the two was booked again: 500 are left
+        assert limiter._spending.allows(limiter._spending.expect("m", 0), clock.now)
+        limiter.admit("m").settle(call(501), None)
+        assert limiter.admit("m") is GateReason.BUDGET
+
     def test_a_price_that_a_budget_misses_is_said_once(self, caplog):
         limiter = Limiter(LimitRules(usd_per_hour={"m": 1}))
         for sku in ("m", "m", "other"):

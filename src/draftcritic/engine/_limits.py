@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 from draftcritic.core import CircuitRules, CircuitState, Failure, GateReason, LimitRules, ModelCall
 from draftcritic.engine._breaker import Breaker
-from draftcritic.engine._budget import MINUTE, SlidingSum
+from draftcritic.engine._budget import HOUR, MINUTE, SlidingSum
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._places import given_up
 from draftcritic.engine._ports import Permit
@@ -66,7 +66,7 @@ class Limiter:
         self._calls = SlidingSum(MINUTE)
         self._spending = Spending(self._rules)
         self._breakers: dict[str, Breaker] = {}
-        self._under_way = 0
+        self._under_way: dict[_Permit, None] = {}
 
     def use(self, rules: LimitRules) -> None:
         """Go by other rules from now on. What was spent stays spent; a circuit with other rules starts closed."""
@@ -84,23 +84,24 @@ class Limiter:
             return True
         return _position(trace_id(), run_id) < rules.sample_rate * (_LOW_64_BITS + 1)
 
-    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:
+    def admit(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
         now = self._clock()
         expected = self._spending.expect(sku, size)
         with self._lock:
+            self._take_back_lost(now)
             refused = self._refusal(sku, expected, now)
             if refused is None:
-                permit = _Permit(self, self._breaker(sku), self._spending, expected)
+                permit = _Permit(self, self._breaker(sku), expected, now + lasts)
                 self._calls.add(1, now)
                 self._spending.reserve(expected)
-                self._under_way += 1
+                self._under_way[permit] = None
         self._tell()
         return refused or permit
 
     def _refusal(self, sku: str, expected: Expected, now: float) -> GateReason | None:
         rules = self._rules
-        if rules.max_concurrency is not None and self._under_way + given_up() >= rules.max_concurrency:
+        if rules.max_concurrency is not None and len(self._under_way) + given_up() >= rules.max_concurrency:
             return GateReason.BUDGET
         if rules.reviews_per_minute is not None and self._calls.total(now) + 1 > rules.reviews_per_minute:
             return GateReason.BUDGET
@@ -124,18 +125,27 @@ class Limiter:
         now = self._clock()
         missed = None
         with self._lock:
-            if permit.spending is not self._spending:
-                return  # a child that was forked during the call has counted anew
-            self._under_way -= 1
-            permit.breaker.ended(permit.generation, _is_bad(call, failure, permit.breaker.rules), now)
-            permit.spending.release(permit.expected)
+            if permit not in self._under_way:
+                return  # taken back, or given before this process was forked
+            self._end(permit, _is_bad(call, failure, permit.breaker.rules), now)
             if call is not None and call.error_type is None:
-                missed = permit.spending.book(permit.expected, call, now)
+                missed = self._spending.book(permit.expected, call, now)
             elif call is not None and not unbilled:
-                permit.spending.book_failed(permit.expected, now)
+                self._spending.book_failed(permit.expected, now)
         self._tell()
         if missed is not None:
             _logger.warning("%s", missed)
+
+    def _take_back_lost(self, now: float) -> None:
+        """End the calls that nobody will: a task is never told that its event loop was stopped for good."""
+        for permit in [each for each in self._under_way if each.until <= now]:
+            self._end(permit, None, now)
+            self._spending.book_failed(permit.expected, now)
+
+    def _end(self, permit: _Permit, bad: bool | None, now: float) -> None:
+        del self._under_way[permit]
+        permit.breaker.ended(permit.generation, bad, now)
+        self._spending.release(permit.expected)
 
     def _tell(self) -> None:
         """Tell of circuits that have changed, outside of the lock."""
@@ -171,19 +181,16 @@ class _Permit:
 
     limiter: Limiter
     breaker: Breaker
-    spending: Spending
     expected: Expected
+    until: float
     generation: int = 0
-    settled: bool = False
 
     def __post_init__(self) -> None:
         self.generation = self.breaker.begun()
 
     def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
         """Give the permit back; see `Permit.settle`."""
-        if not self.settled:
-            self.settled = True
-            self.limiter.settle(self, call, failure, unbilled)
+        self.limiter.settle(self, call, failure, unbilled)
 
 
 def _is_bad(call: ModelCall | None, failure: Failure | None, rules: CircuitRules) -> bool | None:
@@ -210,7 +217,7 @@ class NoLimits:
         """Return True."""
         return True
 
-    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
+    def admit(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
         """Return leave that costs nothing."""
         return _FREE
 

@@ -160,11 +160,12 @@ class ReviewLimits(Protocol):
         """
         ...
 
-    def admit(self, sku: str, size: int = 0) -> Permit | GateReason:
+    def admit(self, sku: str, size: int = 0, lasts: float = 3600.0) -> Permit | GateReason:
         """Let one model call through, or say what forbids it (`budget` or `circuit_open`).
 
         Args:
             sku: the SKU of the model as far as it is known before the call.
             size: characters of the prompt.
+            lasts: seconds after which the call has ended even if nobody says so.
         """
         ...

@@ -39,7 +39,7 @@ from draftcritic.engine._reflection import (
     to_messages,
 )
 from draftcritic.engine._sharing import Asked, Flight, Sharing
-from draftcritic.engine._steps import AskStep, AwaitStep, Step
+from draftcritic.engine._steps import AskStep, AwaitStep, MakeStep, Step
 from draftcritic.engine._timed import TimedCaller
 
 ModelSource = CriticModel | Callable[[], CriticModel]
@@ -100,7 +100,7 @@ class Reflector:
             if not self._limits.samples(trace, turn.run_id, assessment.signals):
                 return GateReason.SAMPLED_OUT
             rules = yield from self._rules(turn)
-            model = self._model(source)
+            model = yield from self._model(source)
             key = self._key(turn, rules, assessment, model)
             prompt = prompt_of(self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit)
             return (yield from self._answer(progress, assessment, model, prompt, key))
@@ -170,7 +170,8 @@ class Reflector:
         """Ask when the limits let it, and tell them what came of it."""
         if given_up() >= MOST_GIVEN_UP:
             return GateReason.BUDGET
-        permit = self._limits.admit(normalise_sku(model.name), prompt.size)
+        lasts = 2 * (self._policy.timeout + self._hooks.limit)  # hooks are told twice; the rest is for a busy loop
+        permit = self._limits.admit(normalise_sku(model.name), prompt.size, lasts)
         if isinstance(permit, GateReason):
             return permit
         failure: Failure | None = Failure.CANCELLED
@@ -183,16 +184,17 @@ class Reflector:
             place.give_up()
             permit.settle(progress.call, failure, unbilled=free)
 
-    def _model(self, source: ModelSource) -> CriticModel:
+    def _model(self, source: ModelSource) -> Generator[Step, Any, CriticModel]:
         if hasattr(source, "acall"):
             return cast("CriticModel", source)
         try:
-            return source()
+            made: CriticModel = yield MakeStep(source, self._caller, self._policy.timeout)
         except Exception as error:
             if type(error) not in self._reported:
                 self._reported.add(type(error))
                 _logger.warning("the critic's model cannot be had: %r", error)
             raise
+        return made
 
     def _rules(self, turn: Turn) -> Generator[Step, Any, Sequence[str]]:
         source = self._policy.rules_source
