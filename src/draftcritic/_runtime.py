@@ -124,29 +124,37 @@ class Runtime:
         return extract(caught, documents=self._documents)
 
     def _model(self, caught: Caught) -> Callable[[], CriticModel]:
-        def make() -> CriticModel:
-            configured = self.settings.model
-            if configured is None:
-                model, requested = caught.model, ""
-            elif isinstance(configured, str):
-                model, requested = self._named(configured), configured.partition(":")[2]
-            else:
-                model, requested = configured, ""
-            return ChatModelCritic(
-                model,
-                requested=requested,
-                loop=caught.loop,
-                apart=configured is not None,
-                caller=self._caller,
-                own_prompts=self.own_prompts,
-                own_loop=self._own_loop,
-            )
+        return _Source(self, caught)
 
-        return make
+    def critic_for(self, caught: Caught) -> CriticModel:
+        """Return the critic's model for a draft."""
+        configured = self.settings.model
+        if configured is None:
+            model, requested = caught.model, ""
+        elif isinstance(configured, str):
+            model, requested = self._named(configured), configured.partition(":")[2]
+        else:
+            model, requested = configured, ""
+        return ChatModelCritic(
+            model,
+            requested=requested,
+            loop=caught.loop,
+            apart=configured is not None,
+            caller=self._caller,
+            own_prompts=self.own_prompts,
+            own_loop=self._own_loop,
+        )
+
+    @property
+    def is_to_be_named(self) -> bool:
+        """Whether the next draft's critic has to be imported and made by its name first."""
+        made = self._named_model
+        return isinstance(self.settings.model, str) and (made is None or made[0] != os.getpid())
 
     def _named(self, name: str) -> Any:
         # Clients hold sockets and locks that must not cross a fork.
-        if self._named_model is None or self._named_model[0] != os.getpid():
+        made = self._named_model
+        if made is None or made[0] != os.getpid():
             try:
                 from langchain.chat_models import init_chat_model
             except ImportError as error:
@@ -154,8 +162,8 @@ class Runtime:
                     f"DRAFTCRITIC_MODEL={name!r} needs the package langchain: pip install langchain, or give a model "
                     "object in code, or leave the setting out to ask the draft's own model"
                 ) from error
-            self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
-        return self._named_model[1]
+            made = self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
+        return made[1]
 
     def _lost(self, error: Exception) -> Iterable[str | None]:
         """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
@@ -165,6 +173,24 @@ class Runtime:
         if self._enforces and rules.on_failure is OnFailure.REFUSE:
             return repeat(rules.default_refusal)
         return ()
+
+
+class _Source:
+    """Makes the critic's model for a draft, when it comes to that."""
+
+    __slots__ = ("_caught", "_runtime")
+
+    def __init__(self, runtime: Runtime, caught: Caught) -> None:
+        self._runtime = runtime
+        self._caught = caught
+
+    @property
+    def slow(self) -> bool:
+        """Whether that takes an import now."""
+        return self._runtime.is_to_be_named
+
+    def __call__(self) -> CriticModel:
+        return self._runtime.critic_for(self._caught)
 
 
 _current: Runtime | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 
 import pytest
 from support.reviewing import APPROVE, CONFIDENT, DRAFT, Listener
@@ -193,3 +194,21 @@ async def test_odd_token_counts_never_become_numbers(review):
 async def test_a_gate_of_the_user_that_says_no_skips(review):
     result, _ = await review(DRAFT, ScriptedCriticModel([]), policy=Policy(gate=lambda _: False))
     assert (result.assessment.reason, result.source) == ("custom_gate", VerdictSource.GATE)
+
+
+async def test_a_model_that_is_slow_to_be_had_blocks_no_event_loop():
+    here, made = threading.current_thread(), []
+
+    class Source:
+        def __init__(self, slow):
+            self.slow = slow
+
+        def __call__(self):
+            made.append(threading.current_thread())
+            return ScriptedCriticModel([APPROVE])
+
+    critic = Critic(Policy(), Mode.OBSERVE, RecordingObserver())
+    for slow in (True, False):
+        assert (await critic.areview(DRAFT, Source(slow))).verdict == "approve"
+    critic.review(DRAFT, Source(True))
+    assert [thread is here for thread in made] == [False, True, True]

@@ -51,6 +51,25 @@ class AskStep:
 
 
 @dataclass(frozen=True)
+class MakeStep:
+    """Makes the critic's model. A source that says it is `slow` now, as an import is, blocks no event loop."""
+
+    source: Callable[[], CriticModel]
+    caller: TimedCaller
+    timeout: float
+
+    def run(self) -> CriticModel:
+        """Make it in this thread."""
+        return self.source()
+
+    async def arun(self) -> CriticModel:
+        """Make it here when that is quick, and else in another thread."""
+        if getattr(self.source, "slow", False):
+            return await self.caller.acall(self.source, self.timeout)
+        return self.source()
+
+
+@dataclass(frozen=True)
 class AwaitStep:
     """Runs a coroutine that keeps its own time limit; `limit` is for one that blocks its thread."""
 
