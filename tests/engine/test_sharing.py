@@ -229,6 +229,23 @@ def test_a_waiting_review_waits_no_longer_than_a_call_may_take():
     thread.join(LONG)
 
 
+def test_who_has_waited_in_vain_for_a_call_that_nobody_ends_is_the_last_to_wait_for_it():
+    reviewer, model = critic(Sharing(5.0), Policy(timeout=0.05)), Held([APPROVE])
+    stopped = reviewer.areview(DRAFT, model)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(stopped)
+    while not model.asked.is_set():
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+    assert reviewer.review(DRAFT, model).failure == "timeout"
+    model.release.set()
+    review = reviewer.review(DRAFT, model)
+    assert (review.verdict, review.failure, review.call.shared) == ("approve", None, False)
+    loop.run_until_complete(asyncio.wait({task}))
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
 def test_a_shared_answer_needs_no_budget():
     limits = Limiter(LimitRules(reviews_per_minute=1))
     reviewer, model = critic(Sharing(5.0), limits=limits), ScriptedCriticModel([APPROVE])

@@ -148,7 +148,12 @@ class Reflector:
         while True:
             found = self._sharing.find(key)
             if isinstance(found, Flight):
-                if not (yield _JoinStep(found, max(0.0, deadline - time.monotonic()))):
+                try:
+                    joined = yield _JoinStep(found, max(0.0, deadline - time.monotonic()))
+                except TimeoutError:
+                    self._sharing.give_up(key, found)
+                    raise
+                if not joined:
                     return None
                 found = found.asked
             if found is not None:

@@ -129,6 +129,12 @@ class Sharing:
             flight = self._flights[key] = Flight()
             return flight
 
+    def give_up(self, key: Hashable, flight: Flight) -> None:
+        """Let the next review ask anew: a call has lasted longer than it may, and its review may never go on."""
+        with self._lock:
+            if self._flights.get(key) is flight:
+                del self._flights[key]
+
     def finish(self, key: Hashable, flight: Flight, asked: Asked | None, *, keep: bool = False) -> None:
         """End a call that `start` began, and keep its answer for a while when it is worth it."""
         with self._lock:
