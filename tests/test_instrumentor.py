@@ -16,6 +16,7 @@ from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor, Settings
+from draftcritic._runtime import current
 
 DRAFT = "Your parcel is on its way."
 REFUSE = '{"verdict": "refuse", "refusal_message": "No."}'
@@ -133,6 +134,21 @@ def test_a_full_queue_drops_and_counts(telemetry: Telemetry) -> None:
     series = labels(gate__decision="not_evaluated", gate__reason="queue_full")
     assert telemetry.values("draftcritic.gate.decisions")[series] == dropped > 0
     assert len(telemetry.reviews()) == len(critic.calls) == 6 - dropped
+
+
+def test_what_the_end_of_the_process_drops_is_in_no_decision(telemetry: Telemetry) -> None:
+    critic = Chat(answers=[REFUSE], delay=0.3)
+    plugin = start(telemetry, model=critic, workers=1, shutdown_timeout=0)
+    for _ in range(3):
+        Chat(answers=[DRAFT]).invoke("x")
+    runtime = current()
+    assert runtime is not None
+    runtime.close()
+    Chat(answers=[DRAFT]).invoke("x")
+    assert telemetry.values("draftcritic.dropped")[labels(reason="shutdown")] == 4
+    decisions = telemetry.values("draftcritic.gate.decisions")
+    assert decisions[labels(gate__decision="not_evaluated", gate__reason="queue_full")] == 0
+    plugin.uninstrument()
 
 
 def test_a_draft_that_a_full_queue_does_not_take_is_not_even_looked_at(telemetry: Telemetry) -> None:

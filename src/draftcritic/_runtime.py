@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
-from draftcritic.engine import BackgroundRunner, CriticModel, TimedCaller
+from draftcritic.engine import QUEUE_FULL, BackgroundRunner, CriticModel, TimedCaller
 from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnLoop, OwnPrompts, extract
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Runtime:
             capacity=settings.queue_size,
             capacity_bytes=settings.queue_bytes,
             shutdown_timeout=settings.shutdown_timeout,
-            on_drop=observer.dropped,
+            on_drop=self._dropped,
             on_depth=observer.queue_depth,
         )
         self.own_prompts = OwnPrompts()
@@ -98,14 +98,17 @@ class Runtime:
 
     def _submit(self, drafts: Sequence[Draft]) -> Iterable[str | None]:
         for draft in drafts:
-            if self._runner.turns_away():
-                self.observer.displaced()
-                continue
-            caught = draft()
-            job = partial(caught.context.run, self._review, caught, self._runner.keeps)
-            if not self._runner.submit(job, size=caught.size, lost=self.observer.displaced):
-                self.observer.displaced()
+            if not self._runner.turns_away():
+                caught = draft()
+                job = partial(caught.context.run, self._review, caught, self._runner.keeps)
+                self._runner.submit(job, size=caught.size)
         return ()
+
+    def _dropped(self, reason: str) -> None:
+        self.observer.dropped(reason)
+        if reason == QUEUE_FULL:
+            # A limit like any other; a process that ends, and a fault, decide nothing.
+            self.observer.displaced()
 
     def _review(self, caught: Caught, wanted: Callable[[], bool] | None = None) -> Review:
         critic, turn = self._rules.critic(), self._turn(caught)

@@ -163,17 +163,14 @@ def test_threads_are_served_in_turn_and_each_in_its_order():
 
 
 def test_a_full_queue_drops_the_newest_of_the_busiest_thread():
-    told, seen, lost = Told(), [], []
+    told, seen = Told(), []
     runner, release = blocked(told, capacity=3)
     for number in range(3):
-        assert runner.submit(
-            lambda number=number: seen.append(f"busy {number}"), lost=lambda number=number: lost.append(number)
-        )
+        assert runner.submit(lambda number=number: seen.append(f"busy {number}"))
     taken = []
     in_thread(lambda: taken.extend(runner.submit(lambda n=n: seen.append(f"other {n}")) for n in range(3)))
     # The second one would leave its thread with more than the busy one has.
     assert taken == [True, False, False]
-    assert lost == [2]
     assert told.drops == ["queue_full"] * 3
     assert told.depth == 3
     release.set()
@@ -520,3 +517,30 @@ def test_a_signal_handler_may_submit_while_the_runner_is_busy():
         signal.signal(signal.SIGUSR1, old)
     assert runner.close(LONG)
     assert seen == ["signal"]
+
+
+def test_what_waits_has_its_time_before_an_exporter_that_was_set_up_late():
+    program = """
+import atexit, threading, time
+from draftcritic.engine import BackgroundRunner
+runner, done = BackgroundRunner(workers=1, shutdown_timeout=30), []
+runner.submit(int)
+runner.flush(30)
+atexit.register(lambda: print(done, flush=True))
+for number in range(3):
+    runner.submit(lambda number=number: (time.sleep(0.05), done.append(number)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("[0, 1, 2]\n", "", 0)
+
+
+def test_the_end_of_a_process_takes_one_limit_in_all():
+    program = """
+import threading
+from draftcritic.engine import BackgroundRunner
+runner = BackgroundRunner(workers=1, shutdown_timeout=0.2, on_drop=lambda reason: print(reason, runner._waited > 0.1))
+runner.submit(threading.Event().wait)
+runner.submit(int)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("shutdown True\n" * 2, "", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from draftcritic.engine._activation import activation, current_activation
-from draftcritic.engine._background import BackgroundRunner
+from draftcritic.engine._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.engine._critic import Critic
 from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
@@ -30,6 +30,7 @@ from draftcritic.engine._watched import Stamp, WatchedFile, stamp_of
 __all__ = [
     "HOOK_GROUP",
     "INTERNAL",
+    "QUEUE_FULL",
     "BackgroundRunner",
     "Critic",
     "CriticModel",

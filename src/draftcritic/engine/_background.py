@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import logging
 import math
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from draftcritic.engine._at_exit import at_exit, when_main_thread_ends
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._timed import own_thread
@@ -26,9 +26,6 @@ _PAUSE = 0.001
 """Seconds between two jobs of a thread. Without them it would hold Python's lock for the whole switch interval of 5 ms
 again and again, and callers would wait for it."""
 
-_MULTIPROCESSING_PRIORITY = 100
-"""Before the finalizers of queues and pools, which have 10 and 15."""
-
 _logger = logging.getLogger(__name__)
 
 
@@ -39,7 +36,6 @@ class _Waiting:
     number: int
     job: Job
     size: int = 0
-    lost: Callable[[], object] | None = None
     counted: bool = False
     """It is lost, or will be recorded: either is settled once."""
 
@@ -104,18 +100,16 @@ class BackgroundRunner:
         self._submitted = 0
         self._flushing = 0
         self._armed = False
+        self._waited = 0.0
 
-    def submit(
-        self, job: Job, *, size: Callable[[], int] | None = None, lost: Callable[[], object] | None = None
-    ) -> bool:
+    def submit(self, job: Job, *, size: Callable[[], int] | None = None) -> bool:
         """Queue a job, and say whether it was taken. Never blocks and never raises.
 
         Args:
             job: what to run.
             size: returns how many bytes the job holds while it waits; asked only when others wait already.
-            lost: called in place of the job, in any thread, when it was taken and then dropped from a full queue.
         """
-        waiting = _Waiting(0, job, size() if size is not None and self._depth else 0, lost)
+        waiting = _Waiting(0, job, size() if size is not None and self._depth else 0)
         displaced = None
         with self._lock:
             busiest, refused = self._place_for(waiting.size)
@@ -133,7 +127,6 @@ class BackgroundRunner:
             return False
         if displaced is not None:
             self._tell(self._on_drop, QUEUE_FULL)
-            self._tell(displaced.lost)
         self._tell(self._on_depth, 1 - inherited - (displaced is not None))
         return True
 
@@ -181,7 +174,9 @@ class BackgroundRunner:
     def _staffed(self) -> bool:
         """Start one more thread where it is needed and allowed, and say whether there is any."""
         if not self._armed:
-            self._arm()
+            self._armed = True
+            at_exit(self.close)
+            when_main_thread_ends(self._main_thread_ends)
         if self._idle <= self._depth and self._threads < self._max_workers:
             self._start_thread()
         return self._threads > 0
@@ -215,17 +210,11 @@ class BackgroundRunner:
         self._held -= waiting.size
         return waiting
 
-    def _arm(self) -> None:
-        """Have `close` run when this process ends, before what was registered earlier, such as exporters."""
-        self._armed = True
-        atexit.unregister(self.close)
-        atexit.register(self.close)
-        multiprocessing = sys.modules.get("multiprocessing.process")
-        if multiprocessing is not None and multiprocessing.parent_process() is not None:
-            # A child that multiprocessing forked ends without running atexit.
-            from multiprocessing.util import Finalize
-
-            Finalize(None, self.close, exitpriority=_MULTIPROCESSING_PRIORITY)
+    def _main_thread_ends(self) -> None:
+        began = time.monotonic()
+        if self._threads and not self._closed:
+            self.flush(self._shutdown_timeout)
+            self._waited += time.monotonic() - began
 
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._serve, name="draftcritic-review", daemon=True)
@@ -319,7 +308,8 @@ class BackgroundRunner:
             self._work.notify_all()
         if again:
             return self.flush(0)
-        done = self.flush(self._shutdown_timeout if timeout is None else timeout)
+        left = max(0.0, self._shutdown_timeout - self._waited)
+        done = self.flush(left if timeout is None else timeout)
         with self._lock:
             waiting = self._depth
             uncounted = [running for running in self._running.values() if not running.counted]
