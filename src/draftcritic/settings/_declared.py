@@ -1,0 +1,234 @@
+"""Every setting: its type, its default, and what the reference says of it."""
+
+from __future__ import annotations
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from draftcritic.core import CircuitRules, FabricationMode, LimitRules, Mode, OnFailure, Policy, Streams
+from draftcritic.settings import _types as types
+from draftcritic.settings._fields import setting
+from draftcritic.settings._sources import ENV_PREFIX
+
+_LIST = "a list, or a text with commas"
+_BUDGET = "a number above 0, or a table of SKUs to numbers, `*` for any other; JSON in the environment"
+
+
+class DeclaredSettings(BaseSettings):
+    """The settings as pydantic reads them; `Settings` is what a reader of them uses."""
+
+    model_config = SettingsConfigDict(
+        arbitrary_types_allowed=True,
+        env_prefix=ENV_PREFIX,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+        validate_default=False,
+    )
+
+    mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate, enforce", default=Mode.OBSERVE)
+    background: bool = setting(
+        "Review in background threads: no draft waits for its review.",
+        "true, false; not true beside mode = enforce, which always waits",
+        default=True,
+    )
+    streams: types.StreamsWord = setting(
+        "What mode = enforce does with a stream: hold it back until the verdict, or send it and record it as exposed.",
+        "buffer, passthrough",
+        default=Streams.BUFFER,
+    )
+    model: types.ModelChoice = setting(
+        "The critic's model; without it the model that wrote the draft, without its tools.",
+        "provider:name for LangChain's init_chat_model; in code also a chat model object",
+        repr=False,
+    )
+    model_kwargs: types.ModelKwargs = setting(
+        "Further arguments of init_chat_model, e.g. base_url, temperature.",
+        "a table; JSON in the environment; no `model`, no `model_provider`",
+        default={},
+        repr=False,
+    )
+    timeout: types.Timeout = setting(
+        "Seconds a review's model call may take.", "a number above 0, at most 3600", default=Policy.timeout
+    )
+    confidence_threshold: types.Share = setting(
+        "The legacy gate fires below this confidence.", "a number from 0 to 1", default=Policy.confidence_threshold
+    )
+    selective_gate: bool = setting(
+        "Skip trivial acknowledgements, and fire on everything else.", "true, false", default=False
+    )
+    sensitive_tags: types.Words = setting(
+        "Tags of activated memory that make the gate fire, beside those of the preferences.", _LIST, default=()
+    )
+    read_only_tools: types.Words = setting(
+        "Tools that change nothing; a call of any other fires the selective gate.", _LIST, default=()
+    )
+    identifier_keys: types.Words = setting(
+        "Keys of identifiers that the fabrication check knows beside its own.", _LIST, default=()
+    )
+    identifier_patterns: types.IdentifierPatterns = setting(
+        "Regular expressions of identifiers that the fabrication check knows beside its own.",
+        "a list of regular expressions that match in linear time, or a text with commas outside of brackets",
+        default=(),
+    )
+    never_flag: types.Words = setting(
+        "Words and tokens that no fabrication finding is about, such as names of products.", _LIST, default=()
+    )
+    tool_actions: types.ToolActions = setting(
+        "What a tool does when its name does not tell: words of actions that a draft may then claim.",
+        "a table of names of tools to a list of words, e.g. {crm_sync: [update, add]}; JSON in the environment",
+        default={},
+    )
+    fail_closed_tags: types.Words = setting(
+        "Sensitive tags whose drafts are refused when the critic fails, whatever `on_failure` says.",
+        f"{_LIST}; each a tag of `sensitive_tags` or of a preference",
+        default=(),
+    )
+    trivial_ack_patterns: types.Patterns = setting(
+        "Regular expressions of acknowledgements, in place of the built-in ones.",
+        "a list of regular expressions, or a text with commas outside of brackets",
+        default=(),
+    )
+    gate: types.GateChoice = setting(
+        "A function of the gate's context that decides instead of the default gate.",
+        "package.module:attribute; in code also anything callable",
+    )
+    preferences: types.Preferences = setting(
+        "The rules of the domain: statement, priority (1 to 10, default 5), sensitive_tags.",
+        "a list of tables with statement, priority, sensitive_tags; JSON in the environment",
+        default=(),
+    )
+    rules: types.Sentences = setting(
+        "Procedural rules for every turn.", "a list; in the environment JSON or one rule a line", default=()
+    )
+    rules_source: types.RulesSourceChoice = setting(
+        "Finds the procedural rules of a turn.",
+        "package.module:attribute; in code also an object with retrieve(query, top_k)",
+    )
+    prompt_template: types.Template | None = setting(
+        "The reflection prompt, in place of the built-in one.",
+        "a text with the fields {draft}, {core_preferences}, {procedural_rules}, {sensitive_tag_hit}",
+    )
+    fabrication: types.FabricationWord = setting(
+        "What a fabrication finding leads to.", "off, observe, revise, refuse", default=FabricationMode.OBSERVE
+    )
+    fabrication_refuse_threshold: types.Share = setting(
+        "With `fabrication` = refuse: the confidence from which a finding replaces the draft.",
+        "a number from 0 to 1",
+        default=Policy.fabrication_refuse_threshold,
+    )
+    on_failure: types.OnFailureWord = setting(
+        "The verdict when the critic itself fails.", "approve, refuse", default=OnFailure.APPROVE
+    )
+    default_revision: types.Text = setting(
+        "Stands in for the draft when the critic says revise and gives no text.",
+        "a text",
+        default=Policy.default_revision,
+    )
+    default_refusal: types.Text = setting(
+        "Stands in for the draft when the critic says refuse and gives no text.",
+        "a text",
+        default=Policy.default_refusal,
+    )
+    refusal_texts: types.RefusalTexts = setting(
+        "What stands in for a refused draft, by the language of the conversation, in place of the critic's own words.",
+        "a table of language codes to texts, `*` for any other; JSON in the environment",
+        default={},
+    )
+    queue_size: types.QueueSize = setting(
+        "Drafts that may wait for their background review; one more is dropped and counted.",
+        "a whole number from 1 to 1000000",
+        default=1024,
+    )
+    workers: types.Workers = setting("Background threads.", "a whole number from 1 to 64", default=2)
+    shutdown_timeout: types.Seconds = setting(
+        "Seconds the process waits at its exit for reviews under way.", "a number from 0 to 3600", default=5.0
+    )
+    queue_bytes: types.QueueBytes = setting(
+        "Memory that drafts waiting for their background review may hold; one more is dropped and counted.",
+        "bytes: a whole number from 65536",
+        default=64 * 2**20,
+    )
+    sample_rate: types.Share = setting(
+        "The share of traces whose drafts are reflected on when the gate fires; the gate sees every draft.",
+        "a number from 0 to 1",
+        default=LimitRules.sample_rate,
+    )
+    sample_exempt: types.Floors = setting(
+        "Signals that keep a draft from being sampled out.",
+        f"{_LIST}, of {', '.join(types.HARD_FLOORS)}",
+        default=(),
+    )
+    reviews_per_minute: types.Count | None = setting(
+        "Model calls of the critic within any minute.", "a whole number from 1 to 1000000"
+    )
+    tokens_per_hour: types.Budget = setting(
+        "Tokens of the critic's calls within any hour, for each SKU.", _BUDGET, default={}
+    )
+    usd_per_hour: types.Budget = setting(
+        "US dollars of the critic's calls within any hour, for each SKU.", _BUDGET, default={}
+    )
+    max_concurrency: types.Count | None = setting(
+        "Model calls of the critic at once.", "a whole number from 1 to 1000000"
+    )
+    circuit_failure_rate: types.Share = setting(
+        "The circuit opens at this share of failed or slow calls of the critic's model; 0 keeps it closed.",
+        "a number from 0 to 1",
+        default=CircuitRules.failure_rate,
+    )
+    circuit_latency: types.Timeout | None = setting(
+        "Seconds from which a call counts as slow.", "a number above 0, below `timeout`"
+    )
+    circuit_window: types.Timeout = setting(
+        "Seconds that the circuit looks back; unless set, at least as many as `circuit_min_calls` can need.",
+        "a number above 0, at most 3600",
+        default=CircuitRules.window,
+    )
+    circuit_min_calls: types.Count = setting(
+        "Fewer calls than this open no circuit.",
+        "a whole number from 1 to 1000000; no more than `reviews_per_minute` lets happen in `circuit_window`",
+        default=CircuitRules.min_calls,
+    )
+    circuit_cooldown: types.Seconds = setting(
+        "Seconds that an open circuit waits before it lets calls through as probes.",
+        "a number from 0 to 3600",
+        default=CircuitRules.cooldown,
+    )
+    circuit_probes: types.Workers = setting(
+        "Probes; as many good ones close the circuit, a bad one opens it again.",
+        "a whole number from 1 to 64",
+        default=CircuitRules.probes,
+    )
+    on_limit: types.OnLimitWord = setting(
+        "What mode = enforce does with a draft that a limit keeps from its reflection.",
+        "pass, refuse",
+        default=Policy.on_limit,
+    )
+    share_window: types.Seconds = setting(
+        "Seconds for which a reflection also answers for identical drafts; 0 gives each draft its own.",
+        "a number from 0 to 3600",
+        default=0.0,
+    )
+    prompt_budget: types.PromptBudget = setting(
+        "Characters of draft, preferences and rules that the critic is shown; a mark says where some are left out.",
+        "a whole number from 1000 to 10000000",
+        default=Policy.prompt_budget,
+    )
+    reload_interval: types.Seconds = setting(
+        "Seconds between two looks at whether the file of `config` has changed; 0 never looks.",
+        "a number from 0 to 3600",
+        default=5.0,
+    )
+    retriever_activation: bool = setting(
+        "Take scored documents of a retriever as the activation log.", "true, false", default=False
+    )
+    hooks: types.Hooks = setting(
+        "Listeners to the critic's model call; see also the entry point group draftcritic_hooks.",
+        "in code only: a list of objects with on_llm_start and on_llm_end",
+        in_code=True,
+        default=(),
+        repr=False,
+    )
+    config: types.ConfigPath | None = setting(
+        "A file with settings.", "the path of a file .toml, .yaml or .yml; not in the file itself"
+    )
