@@ -1,0 +1,196 @@
+"""The sources of a turn, and the indexes of them that are built when they are first asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from draftcritic.core.fabrication import _scan
+from draftcritic.core.fabrication._dates import Day
+from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._sources import calls_of, field_of, name_of, text_of
+from draftcritic.core.fabrication._values import with_plain_digits
+from draftcritic.core.fabrication._worded import worded_clocks
+
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-./]*")
+_RESULT_FIELDS = ("result", "output", "response", "args", "input")
+_ESCAPED = re.compile(r"\\(?:[\"nt/]|u[0-9a-fA-F]{4})")
+_UNICODE_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
+_SAID_OF_LATE = 500
+"""Characters of the conversation, from its end, in which times of day in words are looked for."""
+_CENTURIES = frozenset({"19", "20"})
+_HYPHEN_SIGNS = "-_ ./#:()+\u00a0"
+_HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
+_WORD = re.compile(r"[^\W_]+")
+_DATA_MARKS = ('":', "':", "tool:", "Tool:", "[tool]", "function:", "Observation:", "</tool", "<doc")
+"""Traces of records, tool results and documents in the text of a conversation."""
+
+
+class Indexes:
+    """Tool arguments and results, the context and the user's message, in the forms in which they are searched.
+
+    Args:
+        tool_calls: see `Grounding`.
+        context: see `Grounding`.
+        user_message: see `Grounding`.
+    """
+
+    def __init__(self, tool_calls: Any = None, context: Any = "", user_message: Any = "") -> None:
+        self.tool_calls: tuple[Any, ...] = calls_of(tool_calls)
+        self._context = context
+        self._user_message = user_message
+
+    @lazy
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the tools that were called, in lower case."""
+        return tuple(name.lower() for name in map(name_of, self.tool_calls) if name)
+
+    @lazy
+    def corpus(self) -> str:
+        """All sources in one text."""
+        parts = (text_of(self._user_message), text_of(self._context), *self.value_texts)
+        return "\n".join([part for part in parts if part])
+
+    @lazy
+    def values(self) -> tuple[Any, ...]:
+        """What the tools were given and what they returned, as the application has it."""
+        fields = (field_of(call, name) for call in self.tool_calls for name in _RESULT_FIELDS)
+        return tuple(value for value in fields if value is not None)
+
+    @lazy
+    def value_texts(self) -> tuple[str, ...]:
+        """The same, each as text."""
+        return tuple(map(text_of, self.values))
+
+    @lazy
+    def conversation(self) -> str:
+        """The context and the user's message."""
+        return f"{text_of(self._context)}\n{text_of(self._user_message)}"
+
+    @lazy
+    def tool_text(self) -> str:
+        """What the tools were given and what they returned, as text."""
+        return "\n".join(self.value_texts)
+
+    @lazy
+    def user_text(self) -> str:
+        """The user's message, its digits plain."""
+        return with_plain_digits(text_of(self._user_message))
+
+    @lazy
+    def text(self) -> str:
+        """All sources as they read: digits plain, escapes of JSON resolved."""
+        return _unescaped(with_plain_digits(self.corpus))
+
+    @lazy
+    def lower(self) -> str:
+        """`text` in lower case."""
+        return self.text.lower()
+
+    @lazy
+    def compact(self) -> str:
+        """`lower` without what people put between the parts of a code."""
+        lower = self.lower
+        if lower.isascii():
+            return lower.translate(_HYPHENS)
+        for sign in _HYPHEN_SIGNS:
+            lower = lower.replace(sign, "")
+        return lower
+
+    @lazy
+    def has_data(self) -> bool:
+        """Whether the turn has sources to tell from; without any a draft can only tell what everybody knows."""
+        return bool(self.tool_calls) or self.context_has_data
+
+    @lazy
+    def context_has_data(self) -> bool:
+        """Whether the context holds records, results of earlier tool calls or documents."""
+        context = text_of(self._context)
+        return any(mark in context for mark in _DATA_MARKS)
+
+    @lazy
+    def numbers(self) -> frozenset[str]:
+        """Every number, in normal form; no parts of dates, times and codes."""
+        return _scan.numbers_in(self.text)
+
+    @lazy
+    def _duration_parts(self) -> frozenset[str]:
+        return _scan.duration_parts_in(self.text)
+
+    @lazy
+    def days(self) -> frozenset[Day]:
+        """Every date in every way to read it; a part that is not written is 0."""
+        return _scan.days_in(self.text)
+
+    @lazy
+    def month_days(self) -> frozenset[tuple[int, int]]:
+        """Every date without its year."""
+        return frozenset((day.month, day.day) for day in self.days)
+
+    @lazy
+    def clocks(self) -> frozenset[int]:
+        """Every time of day, in minutes since midnight."""
+        return _scan.clocks_in(self.text)
+
+    @lazy
+    def all_clocks(self) -> frozenset[int]:
+        """The same, with those in words, and in records with a field for each part."""
+        return self.clocks | _scan.recorded_clocks_in(self.text) | worded_clocks(self._said_of_late)
+
+    @lazy
+    def all_days(self) -> frozenset[Day]:
+        """The same, with those without signs between their parts, and in records with a field for each part."""
+        return self.days | _scan.recorded_days_in(self.text)
+
+    @lazy
+    def _scaled_numbers(self) -> frozenset[str]:
+        return _scan.scaled_numbers_in(self.text)
+
+    @lazy
+    def _said_of_late(self) -> str:
+        parts = (text_of(part)[-_SAID_OF_LATE:] for part in (self._context, self._user_message))
+        return "\n".join(parts).lower()
+
+    @lazy
+    def words(self) -> frozenset[str]:
+        """Every word, in lower case."""
+        return frozenset(_WORD.findall(self.lower))
+
+    @lazy
+    def _years(self) -> frozenset[int]:
+        named = {day.year for day in self.days if day.year}
+        return frozenset(
+            named | {int(number) for number in self.numbers if number[:2] in _CENTURIES and len(number) == 4}
+        )
+
+    @lazy
+    def _endings(self) -> frozenset[str]:
+        return _scan.endings_in(self.text)
+
+    @lazy
+    def _tokens(self) -> frozenset[str]:
+        return frozenset(_TOKEN.findall(self.corpus))
+
+    @lazy
+    def _compact(self) -> str:
+        return self.corpus.replace("-", "").lower()
+
+    @lazy
+    def _compact_tokens(self) -> frozenset[str]:
+        return frozenset(_TOKEN.findall(self._compact))
+
+
+def _unescaped(text: str) -> str:
+    """Return the text with the escapes of JSON resolved; how depends on how many there are."""
+    if "\\" not in text:
+        return text
+    if text.count("\\") * 64 < len(text):
+        return _ESCAPED.sub(_escaped_sign, text)
+    for escape, sign in _ESCAPES.items():
+        text = text.replace(escape, sign)
+    return _UNICODE_ESCAPED.sub(_escaped_sign, text)
+
+
+def _escaped_sign(escape: re.Match[str]) -> str:
+    return _ESCAPES.get(escape[0]) or chr(int(escape[0][2:], 16))
