@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from draftcritic.core.fabrication._action_claims import VAGUE, ActionClaim, find_action_claims
+from draftcritic.core.fabrication._action_claims import find_action_claims
+from draftcritic.core.fabrication._action_scene import VAGUE, ActionClaim
 from draftcritic.core.fabrication._action_tools import ToolsOfTurn
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._lazy import lazy

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from draftcritic.core.fabrication._dates import Day
-from draftcritic.core.fabrication._indexes import Indexes
+from draftcritic.core.fabrication._indexes import HYPHENS, WORD, Indexes
 
 _SEARCHES = 256
 """Whole-text searches a draft may cost; each is linear in the context, so their number must not grow with the draft."""
@@ -25,9 +25,6 @@ _RANGE_WIDTH = 16
 _RANGE_AFTER = re.compile(r"\s?[-\u2013~]\s?\d{1,10}(?:\.\d+)?(?![\d\-/:])")
 _RANGE_BEFORE = re.compile(r"(?<![\w\-/.:])\d{1,10}(?:\.\d+)?\s?[-\u2013~]\s?\Z")
 _JOINTS = frozenset("-/:")
-_HYPHEN_SIGNS = "-_ ./#:()+\u00a0"
-_HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
-_WORD = re.compile(r"[^\W_]+")
 
 
 class Grounding(Indexes):
@@ -167,7 +164,7 @@ class Grounding(Indexes):
     def reads(self, words: str) -> bool:
         """Whether some source holds these words (in lower case) and not only as a part of a longer word."""
         if self._searches_left <= 0:
-            return self.words.issuperset(_WORD.findall(words))
+            return self.words.issuperset(WORD.findall(words))
         self._searches_left -= 1
         text, at = self.lower, -1
         for _ in range(_OCCURRENCES):
@@ -189,7 +186,7 @@ class Grounding(Indexes):
 
     def contains_compact(self, text: str) -> bool:
         """Whether some source holds the text (in lower case) when hyphens, spaces and the like do not count."""
-        return self._found(text.translate(_HYPHENS), self.compact)
+        return self._found(text.translate(HYPHENS), self.compact)
 
     def links_to(self, path: str) -> bool:
         """Whether some source has the path of a page (in lower case) without the site before it. May miss it."""

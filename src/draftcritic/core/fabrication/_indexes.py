@@ -21,8 +21,8 @@ _SAID_OF_LATE = 500
 """Characters of the conversation, from its end, in which times of day in words are looked for."""
 _CENTURIES = frozenset({"19", "20"})
 _HYPHEN_SIGNS = "-_ ./#:()+\u00a0"
-_HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
-_WORD = re.compile(r"[^\W_]+")
+HYPHENS = str.maketrans("", "", _HYPHEN_SIGNS)
+WORD = re.compile(r"[^\W_]+")
 _DATA_MARKS = ('":', "':", "tool:", "Tool:", "[tool]", "function:", "Observation:", "</tool", "<doc")
 """Traces of records, tool results and documents in the text of a conversation."""
 
@@ -93,7 +93,7 @@ class Indexes:
         """`lower` without what people put between the parts of a code."""
         lower = self.lower
         if lower.isascii():
-            return lower.translate(_HYPHENS)
+            return lower.translate(HYPHENS)
         for sign in _HYPHEN_SIGNS:
             lower = lower.replace(sign, "")
         return lower
@@ -155,7 +155,7 @@ class Indexes:
     @lazy
     def words(self) -> frozenset[str]:
         """Every word, in lower case."""
-        return frozenset(_WORD.findall(self.lower))
+        return frozenset(WORD.findall(self.lower))
 
     @lazy
     def _years(self) -> frozenset[int]:
