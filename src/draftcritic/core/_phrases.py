@@ -84,14 +84,6 @@ def read_list(folder: str, name: str) -> dict[str, list[str]]:
     return lines_of(list_text(folder, name))
 
 
-def read_phrases(folder: str) -> dict[str, dict[str, list[str]]]:
-    """Return language -> section -> phrases, written out, of every list in a folder beside this module."""
-    return {
-        name: {section: phrases(lines) for section, lines in read_list(folder, name).items()}
-        for name in list_names(folder)
-    }
-
-
 def lines_of(text: str) -> dict[str, list[str]]:
     """Return section -> lines of a list, without comments and blank lines."""
     sections: dict[str, list[str]] = {}
