@@ -11,8 +11,8 @@ import threading
 import pytest
 from support.reviewing import APPROVE, DRAFT
 
-from draftcritic.core import LimitRules, Mode, Policy
-from draftcritic.engine import Critic, Limiter, NoLimits, Reply, TimedCaller
+from draftcritic.core import LimitRules, Mode, OnFailure, Policy
+from draftcritic.engine import Critic, Limiter, NoLimits, NoThreadError, Reply, TimedCaller
 from draftcritic.engine._places import given_up
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
@@ -69,7 +69,7 @@ def how(review):
 
 def test_a_call_that_is_given_up_keeps_its_place_until_it_ends(ask):
     model, judge = Hanging(), critic(Limiter(LimitRules(max_concurrency=2)))
-    assert [how(ask(judge, model)) for _ in range(4)] == ["timeout", "timeout", "budget", "budget"]
+    assert [how(ask(judge, model)) for _ in range(4)] == ["timeout", "timeout", "circuit_open", "circuit_open"]
     assert (model.asked, given_up()) == (2, 2)
     model.release.set()
     assert ended()
@@ -79,11 +79,49 @@ def test_a_call_that_is_given_up_keeps_its_place_until_it_ends(ask):
 def test_calls_that_are_given_up_are_bounded_without_any_limit(ask, monkeypatch):
     monkeypatch.setattr("draftcritic.engine._reflector.MOST_GIVEN_UP", 3)
     model, judge = Hanging(), critic()
-    assert [how(ask(judge, model)) for _ in range(5)] == ["timeout"] * 3 + ["budget"] * 2
+    assert [how(ask(judge, model)) for _ in range(5)] == ["timeout"] * 3 + ["circuit_open"] * 2
     assert model.asked == 3
     model.release.set()
     assert ended()
     assert ask(critic(timeout=LONG), model).verdict == "approve"
+
+
+def test_a_critic_that_fails_closed_refuses_too_what_hanging_calls_keep_from_it(ask):
+    policy = Policy(timeout=0.05, on_failure=OnFailure.REFUSE)
+    model, limits = Hanging(), Limiter(LimitRules(max_concurrency=2))
+    judge = Critic(policy, Mode.ENFORCE, RecordingObserver(), limits=limits)
+    assert [ask(judge, model).verdict for _ in range(4)] == ["refuse"] * 4
+    assert model.asked == 2
+    model.release.set()
+    assert ended()
+
+
+async def test_coroutines_share_a_bounded_number_of_threads(monkeypatch):
+    monkeypatch.setattr("draftcritic.engine._timed.MOST_GIVEN_UP", 3)
+    caller, running, most = TimedCaller(), set(), []
+
+    def work():
+        running.add(threading.get_ident())
+        most.append(len(running))
+        threading.Event().wait(0.01)
+        return "done"
+
+    assert await asyncio.gather(*(caller.acall(work, LONG) for _ in range(20))) == ["done"] * 20
+    assert max(most) <= 3
+
+
+async def test_a_coroutine_that_does_not_wait_for_a_thread_is_told_so(monkeypatch):
+    monkeypatch.setattr("draftcritic.engine._timed.MOST_GIVEN_UP", 1)
+    caller, release = TimedCaller(), threading.Event()
+    busy = asyncio.create_task(caller.acall(lambda: release.wait(LONG), LONG))
+    await asyncio.sleep(0)
+    with pytest.raises(NoThreadError):
+        await caller.acall(lambda: None, LONG, waits=False)
+    with pytest.raises(TimeoutError):
+        await caller.acall(lambda: None, 0.01)
+    release.set()
+    assert await busy
+    assert await caller.acall(lambda: "served", LONG) == "served"
 
 
 async def test_a_cancelled_turn_leaves_its_call_in_its_place():
@@ -93,7 +131,7 @@ async def test_a_cancelled_turn_leaves_its_call_in_its_place():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert how(await critic(limiter, LONG).areview(DRAFT, model)) == "budget"
+    assert how(await critic(limiter, LONG).areview(DRAFT, model)) == "circuit_open"
     model.release.set()
     assert await asyncio.to_thread(ended)
     assert (await critic(limiter, LONG).areview(DRAFT, model)).verdict == "approve"

@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatResult
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 from pydantic import PrivateAttr
 from support.chat import Chat
 from support.provider_server import provider_server
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.engine import PromptMessage
+from draftcritic.engine import Place, PromptMessage
+from draftcritic.engine._places import given_up
 from draftcritic.langchain import ChatModelCritic, OwnLoop
 
 PROMPT = (PromptMessage("user", "the draft"),)
@@ -197,7 +199,89 @@ async def test_a_failure_of_the_service_is_not_asked_again() -> None:
     assert len(model.calls) == 1
 
 
+async def answering(_: Any) -> str:
+    return DRAFT
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        AsyncOnly().with_fallbacks([AsyncOnly()]),
+        AsyncOnly().with_retry(stop_after_attempt=1),
+        AsyncOnly().bind(stop=["x"]),
+        RunnableLambda(answering) | Chat(answers=[DRAFT]),
+        AsyncOnly().configurable_alternatives(
+            ConfigurableField(id="model"), default_key="first", second=Chat(answers=[DRAFT])
+        ),
+    ],
+    ids=["fallbacks", "retry", "binding", "sequence", "alternatives"],
+)
+def test_a_runnable_around_asynchronous_code_is_asked_too(chain: Any) -> None:
+    own = OwnLoop()
+    critic = ChatModelCritic(chain, own_loop=own, apart=True)
+    question = critic.messages(PROMPT)
+    assert critic.call(question, LONG).content == DRAFT
+    assert asyncio.run(critic.acall(question, LONG)).content == DRAFT
+    own.stop()
+
+
+def test_critics_made_one_after_another_share_their_threads() -> None:
+    threads = set()
+
+    def noting(_: Any) -> str:
+        threads.add(threading.get_ident())
+        return DRAFT
+
+    for _ in range(20):
+        critic = ChatModelCritic(RunnableLambda(noting))
+        critic.call(critic.messages(PROMPT), LONG)
+    assert len(threads) < 20
+
+
 class TestOwnLoop:
+    def test_a_loop_that_code_blocks_is_left_to_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("draftcritic.langchain._own_loop._ANSWERS_WITHIN", 0.01)
+        release, place, asked = threading.Event(), Place(), []
+
+        async def block_once(_: Any) -> str:
+            asked.append(threading.get_ident())
+            if len(asked) == 1:
+                release.wait(LONG)
+            return DRAFT
+
+        own = OwnLoop()
+        critic = ChatModelCritic(RunnableLambda(block_once), own_loop=own)
+        question = critic.messages(PROMPT)
+        with place.taken(), pytest.raises(TimeoutError):
+            critic.call(question, 0.05)
+        place.give_up()
+        assert given_up() == 1
+        assert critic.call(question, LONG).content == DRAFT
+        assert len(set(asked)) == 2
+        (blocked,) = (thread for thread in threading.enumerate() if thread.ident == asked[0])
+        release.set()
+        blocked.join(LONG)
+        assert not blocked.is_alive()
+        assert given_up() == 0
+        own.stop()
+
+    def test_who_waits_is_told_when_it_is_stopped(self) -> None:
+        begun = threading.Event()
+
+        class Slow(AsyncOnly):
+            async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+                begun.set()
+                await asyncio.sleep(LONG)
+                raise AssertionError
+
+        own = OwnLoop()
+        critic = ChatModelCritic(Slow(), own_loop=own)
+        stopper = threading.Thread(target=lambda: (begun.wait(LONG), own.stop()))
+        stopper.start()
+        with pytest.raises(RuntimeError, match="cancelled"):
+            critic.call(critic.messages(PROMPT), LONG)
+        stopper.join(LONG)
+
     def test_one_loop_serves_call_after_call_and_can_be_stopped(self) -> None:
         own, model = OwnLoop(), AsyncOnly()
         critic = ChatModelCritic(model, own_loop=own)

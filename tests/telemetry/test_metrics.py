@@ -6,10 +6,13 @@ import gc
 import os
 import threading
 import weakref
+from typing import Any
 
 import pytest
+from opentelemetry import context as context_api
 from opentelemetry import trace
-from opentelemetry.sdk.metrics.export import Gauge, Histogram, Sum
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import Gauge, Histogram, InMemoryMetricReader, Sum
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from support.sdk import labels
@@ -31,6 +34,7 @@ from draftcritic.core import (
 )
 from draftcritic.telemetry import TelemetryRecorder
 from draftcritic.telemetry._gauges import Depth, _tellers
+from draftcritic.telemetry._metrics import Metrics
 
 
 def everything(harness: Harness) -> None:
@@ -387,6 +391,7 @@ def test_what_a_full_queue_loses_is_in_the_next_collection(harness: Harness) -> 
 
 
 def test_what_a_full_queue_loses_leads_to_the_newest_trace(harness: Harness) -> None:
+    harness.metrics()  # it is known now that somebody collects
     for _ in range(2):
         with harness.tracer.start_as_current_span("agent") as span:
             lose(harness)
@@ -394,6 +399,46 @@ def test_what_a_full_queue_loses_leads_to_the_newest_trace(harness: Harness) -> 
     for name in ("draftcritic.dropped", "draftcritic.gate.decisions"):
         exemplars = [e for point in collected[name].data.data_points for e in point.exemplars]
         assert [(e.value, e.trace_id) for e in exemplars] == [(1, span.get_span_context().trace_id)]
+
+
+def test_counts_reach_a_counter_whose_provider_never_asks() -> None:
+    class Deaf(MeterProvider):
+        """Forwards counters and asks no gauge."""
+
+        def get_meter(self, *args: Any, **kwargs: Any) -> Any:
+            meter = super().get_meter(*args, **kwargs)
+            meter.create_observable_gauge = lambda *_: None  # type: ignore[method-assign]
+            return meter
+
+    reader = InMemoryMetricReader()
+    provider = Deaf([reader])
+    meter = provider.get_meter("draftcritic")
+    metrics = Metrics(meter, str, ())
+    metrics.start_at_zero(provider)
+    metrics.dropped("queue_full")
+    values = {
+        point.attributes["draftcritic.reason"]: point.value
+        for metric in reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
+        if metric.name == "draftcritic.dropped"
+        for point in metric.data.data_points
+    }
+    assert values["queue_full"] == 1
+
+
+def test_what_leads_to_a_trace_keeps_nothing_else_of_its_context(harness: Harness) -> None:
+    class Held:
+        """An object of the application."""
+
+    held = Held()
+    seen = weakref.ref(held)
+    harness.metrics()
+    with harness.tracer.start_as_current_span("agent"):
+        token = context_api.attach(context_api.set_value("held", held))
+        lose(harness)
+        context_api.detach(token)
+    del held, token
+    gc.collect()
+    assert seen() is None
 
 
 def test_a_trace_that_is_not_sampled_leaves_the_exemplar_to_one_that_is(harness: Harness) -> None:

@@ -10,6 +10,7 @@ from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
 from draftcritic.engine._limits import Limiter, NoLimits
 from draftcritic.engine._observers import NullObserver, NullRecord
+from draftcritic.engine._places import Place, current_place
 from draftcritic.engine._ports import (
     CriticModel,
     Permit,
@@ -24,7 +25,7 @@ from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._scoped import scoped
 from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._stops import contained
-from draftcritic.engine._timed import TimedCaller, within
+from draftcritic.engine._timed import NoThreadError, TimedCaller, within
 from draftcritic.engine._watched import Stamp, WatchedFile, stamp_of
 
 __all__ = [
@@ -37,9 +38,11 @@ __all__ = [
     "Limiter",
     "ModelSource",
     "NoLimits",
+    "NoThreadError",
     "NullObserver",
     "NullRecord",
     "Permit",
+    "Place",
     "PromptMessage",
     "Reply",
     "ReviewLimits",
@@ -53,6 +56,7 @@ __all__ = [
     "classify",
     "contained",
     "current_activation",
+    "current_place",
     "is_reviewing",
     "load_hooks",
     "prompt_messages",

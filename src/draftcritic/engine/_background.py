@@ -101,6 +101,7 @@ class BackgroundRunner:
         self._flushing = 0
         self._armed = False
         self._waited = 0.0
+        self._waited_for = 0
 
     def submit(self, job: Job, *, size: Callable[[], int] | None = None) -> bool:
         """Queue a job, and say whether it was taken. Never blocks and never raises.
@@ -213,8 +214,13 @@ class BackgroundRunner:
     def _main_thread_ends(self) -> None:
         began = time.monotonic()
         if self._threads and not self._closed:
-            self.flush(self._shutdown_timeout)
+            self.flush(max(0.0, self._shutdown_timeout - self._waited_already()))
             self._waited += time.monotonic() - began
+            self._waited_for = self._submitted
+
+    def _waited_already(self) -> float:
+        """Return the seconds that the end of the main thread has waited for the jobs that are still the newest."""
+        return self._waited if self._waited_for == self._submitted else 0.0
 
     def _start_thread(self) -> None:
         thread = threading.Thread(target=self._serve, name="draftcritic-review", daemon=True)
@@ -308,7 +314,7 @@ class BackgroundRunner:
             self._work.notify_all()
         if again:
             return self.flush(0)
-        left = max(0.0, self._shutdown_timeout - self._waited)
+        left = max(0.0, self._shutdown_timeout - self._waited_already())
         done = self.flush(left if timeout is None else timeout)
         with self._lock:
             waiting = self._depth

@@ -101,8 +101,11 @@ class Limiter:
 
     def _refusal(self, sku: str, expected: Expected, now: float) -> GateReason | None:
         rules = self._rules
-        if rules.max_concurrency is not None and len(self._under_way) + given_up() >= rules.max_concurrency:
-            return GateReason.BUDGET
+        if rules.max_concurrency is not None:
+            under_way, hanging = len(self._under_way), given_up()
+            if under_way + hanging >= rules.max_concurrency:
+                # A model that hangs is one that fails.
+                return GateReason.BUDGET if under_way > hanging else GateReason.CIRCUIT_OPEN
         if rules.reviews_per_minute is not None and self._calls.total(now) + 1 > rules.reviews_per_minute:
             return GateReason.BUDGET
         if not self._spending.allows(expected, now):

@@ -174,7 +174,7 @@ class Reflector:
     ) -> Generator[Step, Any, Asked | GateReason]:
         """Ask when the limits let it, and tell them what came of it."""
         if given_up() >= MOST_GIVEN_UP:
-            return GateReason.BUDGET
+            return GateReason.CIRCUIT_OPEN  # a model that hangs is one that fails
         lasts = 2 * (self._policy.timeout + self._hooks.limit)  # hooks are told twice; the rest is for a busy loop
         permit = self._limits.admit(normalise_sku(model.name), prompt.size, lasts)
         if isinstance(permit, GateReason):

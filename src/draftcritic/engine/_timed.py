@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
+from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -34,6 +36,18 @@ def own_thread() -> None:
 def is_own_thread() -> bool:
     """Whether the current thread is one of the plugin's own."""
     return getattr(_own, "marked", False)
+
+
+class NoThreadError(RuntimeError):
+    """There is no thread for a blocking call."""
+
+
+class _Full(Enum):
+    """What becomes of a call for which no thread is idle, while many are busy."""
+
+    START = 1
+    QUEUE = 2
+    REFUSE = 3
 
 
 class _Call(Generic[T]):
@@ -93,6 +107,8 @@ class TimedCaller:
         self._lock = threading.Lock()
         self._idle: list[SimpleQueue[_Call[Any]]] = []
         self._running_on = 0
+        self._threads = 0
+        self._queued: deque[_Call[Any]] = deque()
 
     def call(self, function: Callable[[], T], timeout: float) -> T:
         """Return what `function` returns, or raise what it raises.
@@ -102,7 +118,7 @@ class TimedCaller:
 
         Raises:
             TimeoutError: it has not returned within `timeout` seconds.
-            RuntimeError: no thread can be started, or too many calls that were given up run on.
+            NoThreadError: no thread can be started, or too many calls that were given up run on.
         """
         call = _Call(function)
         try:
@@ -120,8 +136,20 @@ class TimedCaller:
             raise TimeoutError(f"no answer within {timeout} s")
         return call.outcome()
 
-    async def acall(self, function: Callable[[], T], timeout: float) -> T:
-        """Do the same without blocking the event loop. See `call`."""
+    async def acall(self, function: Callable[[], T], timeout: float, *, waits: bool = True) -> T:
+        """Do the same without blocking the event loop. See `call`.
+
+        A coroutine costs no thread, so an application may have thousands of them: of threads that they wait for there
+        are `MOST_GIVEN_UP` at most.
+
+        Args:
+            function: see `call`.
+            timeout: see `call`.
+            waits: wait for a thread when all are busy, within the same limit, and do not raise at once.
+
+        Raises:
+            NoThreadError: all threads are busy, and `waits` is false.
+        """
         loop, call = asyncio.get_running_loop(), _Call(function)
         answered = loop.create_future()
 
@@ -134,7 +162,7 @@ class TimedCaller:
                 answered.set_result(None)
 
         call.wake = wake
-        self._start(call)
+        self._start(call, _Full.QUEUE if waits else _Full.REFUSE)
         try:
             await asyncio.wait({answered}, timeout=timeout)
         finally:
@@ -146,10 +174,14 @@ class TimedCaller:
     def _given_up(self, call: _Call[Any]) -> bool:
         with self._lock:
             call.given_up = not call.done.is_set()
+            if call.given_up and call in self._queued:
+                self._queued.remove(call)
+                call.leave()
+                return True
             self._running_on += call.given_up
         return call.given_up
 
-    def _start(self, call: _Call[Any]) -> None:
+    def _start(self, call: _Call[Any], when_full: _Full = _Full.START) -> None:
         if os.getpid() != self._process:
             # A forked child has inherited the lock in any state and none of the threads.
             self._start_afresh()
@@ -157,18 +189,27 @@ class TimedCaller:
             if self._idle:
                 self._idle.pop().put(call)
                 return
-            full = self._running_on >= MOST_GIVEN_UP
-        if full:
+            hanging = self._running_on >= MOST_GIVEN_UP
+            if not hanging and self._threads >= MOST_GIVEN_UP and when_full is not _Full.START:
+                if when_full is _Full.REFUSE:
+                    call.leave()
+                    raise NoThreadError(f"{MOST_GIVEN_UP} calls are under way")
+                self._queued.append(call)
+                return
+            self._threads += not hanging
+        if hanging:
             call.leave()
-            raise RuntimeError(f"{MOST_GIVEN_UP} calls that were given up run on")
+            raise NoThreadError(f"{MOST_GIVEN_UP} calls that were given up run on")
         inbox: SimpleQueue[_Call[Any]] = SimpleQueue()
         inbox.put(call)
         thread = threading.Thread(target=self._serve, args=(inbox,), name="draftcritic-call", daemon=True)
         try:
             thread.start()
-        except RuntimeError:
+        except RuntimeError as error:
             call.leave()
-            raise
+            with self._lock:
+                self._threads -= 1
+            raise NoThreadError(str(error)) from error
 
     def _serve(self, inbox: SimpleQueue[_Call[Any]]) -> None:
         while True:
@@ -179,13 +220,20 @@ class TimedCaller:
                     if inbox not in self._idle:
                         continue  # a call was handed over just now
                     self._idle.remove(inbox)
+                    self._threads -= 1
                 return
             call.run()
             with self._lock:
                 self._running_on -= call.given_up
-                stays = not call.given_up and len(self._idle) < _KEPT_THREADS
-                if stays:
+                queued = self._queued.popleft() if self._queued else None
+                stays = queued is not None or (not call.given_up and len(self._idle) < _KEPT_THREADS)
+                if queued is not None:
+                    inbox.put(queued)
+                    del queued
+                elif stays:
                     self._idle.append(inbox)
+                else:
+                    self._threads -= 1
                 call.done.set()
             if call.wake is not None:
                 call.wake()

@@ -22,6 +22,10 @@ _UNWRITTEN = '"not_implemented"'
 """How LangChain writes a part that it cannot write."""
 
 
+_CALLER = TimedCaller()
+"""One for all: frameworks make a critic for each draft."""
+
+
 class _Way(Enum):
     """Where and how a model is asked."""
 
@@ -67,7 +71,7 @@ class ChatModelCritic:
         self._requested = requested
         self._loop = loop
         self._apart = apart
-        self._caller = caller or TimedCaller()
+        self._caller = caller or _CALLER
         self._own_prompts = own_prompts or OwnPrompts()
         self._own_loop = own_loop
 
@@ -107,7 +111,7 @@ class ChatModelCritic:
         ways = self._ways(model, True)
         for way in ways:
             try:
-                return _reply(await self._aask(way, model, messages, deadline))
+                return _reply(await self._aask(way, model, messages, deadline, way is ways[-1]))
             except Exception as error:  # noqa: PERF203 - each way may fail
                 if way is ways[-1] or not is_of_the_way(error):
                     raise
@@ -133,11 +137,11 @@ class ChatModelCritic:
             return self._caller.call(lambda: context.run(asyncio.run, make()), left)
         return answer_of(outcome, left)
 
-    async def _aask(self, way: _Way, model: Any, messages: Sequence[Any], deadline: float) -> Any:
+    async def _aask(self, way: _Way, model: Any, messages: Sequence[Any], deadline: float, last: bool) -> Any:
         context, left = isolated_context(), max(0.0, deadline - time.monotonic())
         if way is _Way.THREAD:
             # Not in the loop's executor, as `ainvoke` would: the end of the loop waits for that, whatever hangs in it.
-            return await self._caller.acall(lambda: context.run(self._invoke, model, messages), left)
+            return await self._caller.acall(lambda: context.run(self._invoke, model, messages), left, waits=last)
         make = partial(self._ainvoke, model, messages)
         if way is _Way.CALLERS_LOOP:
             # A task is the only way to run a coroutine in another context that Python 3.10 has.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -12,15 +13,23 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-from draftcritic.engine import contained
+from draftcritic.engine import Place, contained, current_place
 
 Making = Callable[[], Coroutine[Any, Any, Any]]
+
+_ANSWERS_WITHIN = 5.0
+"""Seconds in which a loop comes to what it was told, unless some code blocks it."""
+_LISTENS_AFTER = 0.05
+"""Seconds after which it is told, so that a coroutine that blocks has come to do so."""
+_CANCELLED_WITHIN = 1.0
+"""Seconds that tasks have to end when the loop is stopped."""
 
 
 class OwnLoop:
     """One loop in a daemon thread, which starts with the first coroutine, in each process.
 
-    One for all calls, because a client with asynchronous code keeps connections that belong to their loop.
+    One for all calls, because a client with asynchronous code keeps connections that belong to their loop. A loop that
+    code has blocked is left to it, and the next coroutine gets another one.
     """
 
     def __init__(self) -> None:
@@ -30,6 +39,7 @@ class OwnLoop:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._unheard_since: float | None = None
 
     def start(self, make: Making, context: Context) -> Future[Any] | None:
         """Start a coroutine in a context, and return what it will come to; None when no thread can be started."""
@@ -37,14 +47,30 @@ class OwnLoop:
             # A forked child has inherited the lock in any state and no thread.
             self._start_afresh()
         outcome: Future[Any] = Future()
+        place = current_place()
         with self._lock:
+            if self._loop is not None and self._is_blocked():
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._loop = None
             if self._loop is None:
                 try:
                     self._loop = _running_loop()
                 except RuntimeError:
                     return None
-            self._loop.call_soon_threadsafe(_follow, make, outcome, context=context)
+                self._unheard_since = None
+            if place is not None:
+                place.hold()
+            self._loop.call_soon_threadsafe(_follow, make, outcome, place, context=context)
+            if self._unheard_since is None:
+                self._unheard_since = time.monotonic()
+                self._loop.call_soon_threadsafe(self._loop.call_later, _LISTENS_AFTER, self._hear)
         return outcome
+
+    def _is_blocked(self) -> bool:
+        return self._unheard_since is not None and time.monotonic() - self._unheard_since > _ANSWERS_WITHIN
+
+    def _hear(self) -> None:
+        self._unheard_since = None
 
     def stop(self) -> None:
         """End the thread, and what still runs in it. The next coroutine starts another one."""
@@ -88,9 +114,12 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         while not _ran(loop):
             pass
-        for task in asyncio.all_tasks(loop):
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
             task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
+        if tasks:
+            # A model's own tasks pass a cancellation on, one round of the loop each.
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_CANCELLED_WITHIN))
     finally:
         loop.close()
 
@@ -104,10 +133,12 @@ def _ran(loop: asyncio.AbstractEventLoop) -> bool:
     return True
 
 
-def _follow(make: Making, outcome: Future[Any]) -> None:
+def _follow(make: Making, outcome: Future[Any], place: Place | None) -> None:
     task = asyncio.ensure_future(make())
 
     def ended(_: object) -> None:
+        if place is not None:
+            place.release()
         if not outcome.set_running_or_notify_cancel():
             _look(task)
         elif task.cancelled():

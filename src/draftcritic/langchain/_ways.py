@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from draftcritic.engine import NoThreadError
 from draftcritic.langchain._app_loop import LoopGoneError
 
 _CAUSES = 8
@@ -41,8 +42,7 @@ def kinds_of_code(model: Any) -> Kinds:
     if isinstance(model, RunnableLambda):
         blocking = hasattr(model, "func")
         return Kinds(blocking, not blocking)
-    blocking = hasattr(model, "invoke")
-    return Kinds(blocking, not blocking)
+    return Kinds(hasattr(model, "invoke"), hasattr(model, "ainvoke"))
 
 
 def is_of_the_way(error: BaseException) -> bool:
@@ -51,7 +51,7 @@ def is_of_the_way(error: BaseException) -> bool:
 
 
 def _says_so(error: BaseException) -> bool:
-    if isinstance(error, (LoopGoneError, NotImplementedError)):
+    if isinstance(error, (LoopGoneError, NoThreadError, NotImplementedError)):
         return True
     if isinstance(error, RuntimeError) and _OF_A_LOOP.search(str(error)):
         return True

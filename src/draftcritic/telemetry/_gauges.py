@@ -117,11 +117,11 @@ class _Teller:
         before, self.state, self._tallies = self._tallies, state, tallies
         for tally in before:
             tally.gather(False)
-        for tally in tallies:
-            tally.gather(True)
 
     def depth(self, _: CallbackOptions) -> Iterable[Observation]:
         for tally in self._tallies:
+            # Only now is it known that this provider asks at all.
+            tally.gather(True)
             tally.hand_on()
         state = self.state()
         return [] if state is None else [Observation(state.depth.value)]

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.trace import NonRecordingSpan
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter
@@ -20,10 +20,12 @@ SeriesT = TypeVar("SeriesT")
 
 
 def exemplar_of(context: Context | None = None) -> Context:
-    """Return a context, by default the current one, if its trace is sampled; else `NO_TRACE`."""
-    if context is None:
-        context = context_api.get_current()
-    return context if trace.get_current_span(context).get_span_context().trace_flags.sampled else NO_TRACE
+    """Return what leads an exemplar to the trace of a context, by default the current one; `NO_TRACE` if not sampled.
+
+    It holds nothing else of the context, since it is kept until somebody collects.
+    """
+    span = trace.get_current_span(context).get_span_context()
+    return trace.set_span_in_context(NonRecordingSpan(span), NO_TRACE) if span.trace_flags.sampled else NO_TRACE
 
 
 class Tally(Generic[SeriesT]):
