@@ -68,6 +68,8 @@ class Child:
                 times, thread_cpu = self._synchronous(path, turn, calls, pause)
         self.drain()
         cpu = time.process_time_ns() - cpu
+        if not self._batches:
+            self._providers.points()  # that they are collected is known from the first time on
         self._batches += 1
         self._drafts += calls
         watched = {} if self._stopwatch is None else {"stages": self._stopwatch.taken(calls)}
