@@ -5,7 +5,7 @@ from __future__ import annotations
 from draftcritic.engine._activation import activation, current_activation
 from draftcritic.engine._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.engine._critic import Critic
-from draftcritic.engine._failures import classify, qualified_name
+from draftcritic.engine._failures import causes_of, classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
 from draftcritic.engine._limits import Limiter, NoLimits
@@ -53,6 +53,7 @@ __all__ = [
     "TimedCaller",
     "WatchedFile",
     "activation",
+    "causes_of",
     "classify",
     "contained",
     "current_activation",

@@ -34,7 +34,7 @@ def classify(error: BaseException) -> Failure:
     """
     if not isinstance(error, Exception):
         return Failure.CANCELLED
-    for each in _causes(error):
+    for each in causes_of(error):
         if _is_rate_limit(each):
             return Failure.RATE_LIMITED
         if isinstance(each, _TIMEOUTS) or _is_called(each, _TIMEOUT_NAMES):
@@ -44,7 +44,7 @@ def classify(error: BaseException) -> Failure:
 
 def unbilled(error: BaseException) -> bool:
     """Whether a call that ended with `error` was surely not billed: it was refused, or nobody could be reached."""
-    for each in _causes(error):
+    for each in causes_of(error):
         if _is_rate_limit(each) or _is_called(each, _UNCONNECTED):
             return True
         if any(status in _REFUSALS and status not in _GIVEN_UP for status in _statuses(each)):
@@ -52,9 +52,10 @@ def unbilled(error: BaseException) -> bool:
     return False
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def causes_of(error: BaseException, most: int = _CAUSES) -> Iterator[BaseException]:
+    """Yield an exception, and what it says it was caused by, one after another: so many at most."""
     current: BaseException | None = error
-    for _ in range(_CAUSES):
+    for _ in range(most):
         if current is None:
             return
         yield current

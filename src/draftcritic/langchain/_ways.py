@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from draftcritic.engine import NoThreadError
+from draftcritic.engine import NoThreadError, causes_of
 from draftcritic.langchain._app_loop import LoopGoneError
 
 _CAUSES = 8
@@ -47,7 +46,7 @@ def kinds_of_code(model: Any) -> Kinds:
 
 def is_of_the_way(error: BaseException) -> bool:
     """Whether an error says that the model cannot be asked this way, and nothing of the model or its service."""
-    return any(_says_so(each) for each in _chain(error))
+    return any(_says_so(each) for each in causes_of(error, _CAUSES))
 
 
 def _says_so(error: BaseException) -> bool:
@@ -56,12 +55,3 @@ def _says_so(error: BaseException) -> bool:
     if isinstance(error, RuntimeError) and _OF_A_LOOP.search(str(error)):
         return True
     return isinstance(error, (RuntimeError, ValueError, TypeError)) and bool(_OTHER_CODE.search(str(error)))
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    current: BaseException | None = error
-    for _ in range(_CAUSES):
-        if current is None:
-            return
-        yield current
-        current = current.__cause__
