@@ -137,8 +137,8 @@ class TestWhereTheObjectStands:
         [
             f"[{REFUSE}, {REFUSE}]",
             f"[[{REFUSE}]]",
-            '{"result": {"verdict": "refuse"}}',
-            'Result: {"result": {"verdict": "refuse"}}',
+            '{"result": {"verdict": "refuse"}, "evidence": {}}',
+            'Result: {"evidence": {"verdict": "refuse"}}',
             json.dumps(REFUSE),
             "verdict: refuse",
             "I refuse to judge this.",

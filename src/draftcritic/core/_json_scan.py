@@ -38,6 +38,7 @@ _EVENT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_OBJECT = re.compile(r'\{[\s\u200b\u2060\ufeff]*"')
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 
@@ -104,6 +105,27 @@ def scan(text: str) -> Scan:
         TooBrokenError: see there.
     """
     return _Scanner(text).run()
+
+
+def every_object(text: str) -> list[Pairs]:
+    """Return the objects of a text that the critic judged: also those in thinking blocks and in broken objects.
+
+    Objects inside of a listed one are not listed.
+
+    Raises:
+        TooBrokenError: the text holds too many objects, or broken ones, or nests too deeply.
+    """
+    source, found, at, broken, read = _Source(text), list[Pairs](), 0, 0, 0
+    while event := _OBJECT.search(source.text, at):
+        value, end = source.decode(event.start())
+        if end >= 0:
+            found.append(value)
+            at = end
+        else:
+            broken, read, at = broken + 1, read - end - event.start(), event.start() + 1
+        if len(found) > MAX_OBJECTS or broken > MAX_BROKEN or read > _MENDING_CHARS:
+            raise TooBrokenError("too many objects")
+    return found
 
 
 class _Scanner:
