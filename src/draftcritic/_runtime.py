@@ -124,7 +124,13 @@ class Runtime:
         return [review.replacement for review in reviews] if self._enforces else ()
 
     def _turn(self, caught: Caught) -> Turn:
-        return extract(caught, documents=self._documents)
+        settings = self._rules.settings
+        return extract(
+            caught,
+            documents=self._documents,
+            trust_documents=settings.retriever_scores_trusted or not self._enforces,
+            trust_request=settings.trust_request_metadata,
+        )
 
     def _model(self, caught: Caught) -> Callable[[], CriticModel]:
         return _Source(self, caught)

@@ -134,9 +134,12 @@ def test_the_answer_is_taken_as_it_was() -> None:
 class TestActivation:
     LOG = {"activated_nodes": [{"score": 0.9, "tags": ["pii"]}]}  # noqa: RUF012
 
-    def test_from_metadata(self) -> None:
-        assert extract(caught(metadata={"draftcritic": self.LOG})).activation == self.LOG
-        assert extract(caught(metadata={"draftcritic": {"activation": self.LOG}})).activation == self.LOG
+    def test_a_log_in_the_metadata_is_the_requests(self) -> None:
+        for given in (self.LOG, {"activation": self.LOG}):
+            turn = extract(caught(metadata={"draftcritic": given}))
+            assert (turn.activation, turn.requested) == ({}, self.LOG)
+            trusted = extract(caught(metadata={"draftcritic": given}), trust_request=True)
+            assert (trusted.activation, trusted.requested) == (self.LOG, {})
 
     @pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"activation": 3}])
     def test_odd_metadata_is_no_activation(self, odd: Any) -> None:
@@ -146,12 +149,15 @@ class TestActivation:
         with activation(self.LOG, inference_paths=[["a"]]):
             assert extract(caught()).activation == {**self.LOG, "inference_paths": [["a"]]}
             other = {"activated_nodes": []}
-            assert extract(caught(metadata={"draftcritic": other})).activation == other
+            assert extract(caught(metadata={"draftcritic": other})).activation["inference_paths"] == [["a"]]
+            assert extract(caught(metadata={"draftcritic": other}), trust_request=True).activation == other
         assert extract(caught()).activation == {}
 
     def test_intent(self) -> None:
         given = {"intent": {"label": "action", "confidence": 0.7, "matched_tool_keywords": ["refund", 3]}}
-        assert extract(caught(metadata={"draftcritic": given})).intent == IntentVerdict("action", 0.7, ["refund"])
+        assert extract(caught(metadata={"draftcritic": given})).requested_intent == IntentVerdict(
+            "action", 0.7, ["refund"]
+        )
         for odd in (
             {"label": "x"},
             {"label": []},
@@ -160,11 +166,11 @@ class TestActivation:
             {"label": "action", "confidence": 10**400},
             {"label": "action", "confidence": float("nan")},
         ):
-            assert extract(caught(metadata={"draftcritic": {"intent": odd}})).intent is None
+            assert extract(caught(metadata={"draftcritic": {"intent": odd}})).requested_intent is None
 
     def test_odd_keywords_are_none(self) -> None:
         given = {"intent": {"label": "action", "matched_tool_keywords": 1}}
-        assert extract(caught(metadata={"draftcritic": given})).intent == IntentVerdict("action", 1.0, [])
+        assert extract(caught(metadata={"draftcritic": given})).requested_intent == IntentVerdict("action", 1.0, [])
 
     def test_from_retrieved_documents(self) -> None:
         memory = DocumentMemory()

@@ -11,10 +11,10 @@ from types import CodeType
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
-from draftcritic.core._confidence import detect_sensitive_hit, measure_activation
 from draftcritic.core._gate import CriticGateContext, acknowledges, critic_gate_fires, took_tool_action
 from draftcritic.core._policy import Gate, Policy
 from draftcritic.core._review import Assessment
+from draftcritic.core._trust import Support, intent_of, support_of
 from draftcritic.core._turn import Turn
 from draftcritic.core._words import FabricationMode, GateDecision, GateReason
 from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
@@ -47,6 +47,7 @@ _SELECTIVE_FLOORS = frozenset(
         GateReason.NOT_TRIVIAL,
     }
 )
+_INTENTS = {GateReason.INTENT_ACTION: "action", GateReason.INTENT_AMBIGUOUS: "ambiguous"}
 _LEGACY_FLOORS = frozenset({GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE})
 
 
@@ -63,9 +64,8 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     """
     if not turn.draft.strip():
         return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
-    confidence, invalid = measure_activation(turn.activation)
-    tags = policy.all_sensitive_tags
-    hit = detect_sensitive_hit(turn.activation, tags) if tags else None
+    support = support_of(turn, policy.all_sensitive_tags)
+    confidence, hit = support.confidence, next(iter(support.hits), None)
     found = _findings(turn, policy) if findings is None else tuple(findings)
     signals = _signals(turn, policy, confidence, hit, found)
     gate = _usable_gate(policy)
@@ -80,10 +80,23 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
         confidence=confidence,
         sensitive_hit=hit,
         findings=found,
-        activation_invalid=invalid,
+        activation_invalid=support.invalid,
         gate_error=error,
         threshold=policy.confidence_threshold,
+        sensitive_hits=support.hits,
+        requested=tuple(_requested(turn, support, found)) if turn.requested or turn.requested_intent else (),
     )
+
+
+def _requested(turn: Turn, support: Support, found: Findings | None) -> Iterator[GateReason]:
+    """Yield the signals that hold because of the request's metadata alone."""
+    if support.hits and not support.server_hits:
+        yield GateReason.SENSITIVE_TAG
+    label, own = getattr(intent_of(turn), "label", None), getattr(turn.intent, "label", None)
+    if label != own:
+        yield from (reason for reason, word in _INTENTS.items() if word == label)
+        if found and own != "action" and all(finding.kind == "intent_action_no_tool" for finding in found):
+            yield GateReason.FABRICATION
 
 
 def _findings(turn: Turn, policy: Policy) -> Findings | None:
@@ -96,7 +109,7 @@ def _findings(turn: Turn, policy: Policy) -> Findings | None:
             hydrated_context=turn.context,
             user_message=turn.user_message,
             identifier_keys=policy.identifier_keys,
-            intent_verdict=turn.intent,
+            intent_verdict=intent_of(turn),
             identifier_patterns=policy.identifier_patterns,
             never_flag=policy.never_flag,
             read_only_tools=policy.read_only_tools,
@@ -109,7 +122,7 @@ def _signals(
     turn: Turn, policy: Policy, confidence: float, hit: str | None, found: Findings | None
 ) -> tuple[GateReason, ...]:
     """Return which of `_SIGNALS` hold."""
-    label = getattr(turn.intent, "label", None)
+    label = getattr(intent_of(turn), "label", None)
     claims = draft_has_claims(turn.draft)
     trivial = not claims and acknowledges(turn.draft, policy.trivial_ack_patterns)
     confident = not critic_gate_fires(confidence, None, policy.confidence_threshold)
@@ -135,7 +148,7 @@ def _context(
         draft=turn.draft,
         tool_calls_this_turn=turn.tool_calls,
         fabrication_findings=found or (),
-        intent_verdict=turn.intent,
+        intent_verdict=intent_of(turn),
         confidence=confidence,
         sensitive_hit=hit,
         read_only_tools=policy.read_only_tools,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -56,14 +56,22 @@ def detect_sensitive_hit(activation_log: Mapping[str, Any] | None, sensitive_tag
             string in place of a list of tags is one tag.
         sensitive_tags: the tags to look for.
     """
+    return next(_hits(activation_log, sensitive_tags), None)
+
+
+def detect_sensitive_hits(activation_log: Mapping[str, Any] | None, sensitive_tags: Iterable[str]) -> tuple[str, ...]:
+    """Return every sensitive tag of the activated nodes once, in the order of `detect_sensitive_hit`."""
+    return tuple(dict.fromkeys(_hits(activation_log, sensitive_tags)))
+
+
+def _hits(activation_log: Mapping[str, Any] | None, sensitive_tags: Iterable[str]) -> Iterator[str]:
     wanted = {sensitive_tags} if isinstance(sensitive_tags, str) else set(sensitive_tags)
     if not wanted or not isinstance(activation_log, Mapping):
-        return None
+        return
     for node in _items(activation_log, "activated_nodes")[0]:
         for tag in _tags(node):
             if isinstance(tag, str) and tag in wanted:
-                return str(tag)
-    return None
+                yield str(tag)
 
 
 def activation_from_resolved(resolved: Any) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,11 +22,13 @@ class Assessment:
         reason: the primary reason; with several signals the first in the precedence of `GateReason`.
         signals: every signal that held, in the same order.
         confidence: see `compute_confidence`; None when nothing was evaluated.
-        sensitive_hit: the sensitive tag that was met.
+        sensitive_hit: the sensitive tag that was met first.
         findings: fabrication findings; None when the check did not run.
         activation_invalid: the activation log held values that are no numbers.
         gate_error: the name of the exception type that a user's gate raised.
         threshold: the confidence threshold that the gate went by; None when nothing was evaluated.
+        sensitive_hits: every sensitive tag that was met.
+        requested: the signals that only the request's metadata gave.
     """
 
     decision: GateDecision
@@ -38,6 +40,16 @@ class Assessment:
     activation_invalid: bool = False
     gate_error: str | None = None
     threshold: float | None = None
+    sensitive_hits: tuple[str, ...] = ()
+    requested: tuple[GateReason, ...] = ()
+
+    def has_tag_of(self, tags: Collection[str]) -> bool:
+        """Whether one of the sensitive tags that were met is among `tags`."""
+        return bool(tags) and any(hit in tags for hit in (self.sensitive_hit, *self.sensitive_hits) if hit is not None)
+
+    def server_signals(self) -> tuple[GateReason, ...]:
+        """Return the signals that hold without the request's metadata."""
+        return tuple(signal for signal in self.signals if signal not in self.requested)
 
 
 @dataclass(frozen=True)

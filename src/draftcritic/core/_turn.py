@@ -35,8 +35,12 @@ class Turn:
         tool_calls: the calls since that message, each a mapping with `name`, `args`, `id` and, once the tool has
             answered, `result`.
         context: system message, earlier messages and retrieved documents, as text.
-        activation: the activation log; see `compute_confidence`.
-        intent: the intent of the user's request when somebody classified it.
+        activation: the activation log that the application gives; see `compute_confidence`.
+        retrieved: the activation log of retrieved documents whose scores are not trusted; adds tags, and may only
+            lower the confidence.
+        requested: the activation log that the request's metadata gives; adds tags, and may only lower the confidence.
+        intent: the intent of the user's request as the application classified it.
+        requested_intent: the intent that the request's metadata gives; counts when it is the riskier one.
         scope: opaque to the critic; handed to the rules source and the gate.
         draft_model: the name of the model that wrote the draft, as the provider reports it.
         streamed: the draft left the model as a stream.
@@ -50,7 +54,10 @@ class Turn:
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     context: str = ""
     activation: Mapping[str, Any] = field(default_factory=dict)
+    retrieved: Mapping[str, Any] = field(default_factory=dict)
+    requested: Mapping[str, Any] = field(default_factory=dict)
     intent: IntentVerdict | None = None
+    requested_intent: IntentVerdict | None = None
     scope: Any = None
     draft_model: str | None = None
     streamed: bool = False

@@ -190,7 +190,7 @@ class Critic:
         policy = self._policy
         closed = (
             policy.on_limit is OnLimit.REFUSE
-            or assessment.sensitive_hit in policy.fail_closed_tags
+            or assessment.has_tag_of(policy.fail_closed_tags)
             or (policy.on_failure is OnFailure.REFUSE and reason is GateReason.CIRCUIT_OPEN)
         )
         if closed and self._mode is Mode.ENFORCE:

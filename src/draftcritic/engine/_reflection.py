@@ -153,7 +153,7 @@ def failed(
 
     A cancelled one decides nothing: nobody waits for the draft any more.
     """
-    closed = policy.on_failure is OnFailure.REFUSE or assessment.sensitive_hit in policy.fail_closed_tags
+    closed = policy.on_failure is OnFailure.REFUSE or assessment.has_tag_of(policy.fail_closed_tags)
     if closed and failure is not Failure.CANCELLED:
         return Failed(failure, Verdict.REFUSE, policy.default_refusal, error_type, call)
     return Failed(failure, Verdict.APPROVE, None, error_type, call)

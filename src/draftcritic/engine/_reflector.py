@@ -97,7 +97,7 @@ class Reflector:
         turn = progress.turn
         try:
             trace = partial(self._observer.trace_id, progress.origin)
-            if not self._limits.samples(trace, turn.run_id, assessment.signals):
+            if not self._limits.samples(trace, turn.run_id, assessment.server_signals()):
                 return GateReason.SAMPLED_OUT
             rules = yield from self._rules(turn)
             model = yield from self._model(source)

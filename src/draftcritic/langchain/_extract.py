@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from draftcritic.core import IntentVerdict, Turn, reported_model_name, resolve_model_name
-from draftcritic.engine import current_activation
-from draftcritic.langchain._caught import EMPTY, Answer, Caught
+from draftcritic.core import Turn, reported_model_name, resolve_model_name
+from draftcritic.langchain._backing import backing_of
+from draftcritic.langchain._caught import Answer, Caught
 from draftcritic.langchain._content import text_of
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._structured import asks_for_structure
 
-METADATA_KEY = "draftcritic"
-"""Key in a run's metadata under which an application may put its activation log (and `intent`)."""
 _RUN_ID_PREFIXES = ("lc_run", "run-")
 _WITHOUT_CALLS = ("human", "system")
 """Types of messages that hold no calls. Asked for a field that it does not have, a message raises inside."""
 
 
-def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
+def extract(
+    caught: Caught,
+    *,
+    documents: DocumentMemory | None = None,
+    trust_documents: bool = True,
+    trust_request: bool = False,
+) -> Turn:
     """Return the turn of a caught draft.
 
     A tool-call message, a structured answer and an empty answer give a turn with an empty draft.
 
     Args:
         caught: the draft with its surroundings.
-        documents: the retrieved documents that stand in for an activation log when the application gives none.
+        documents: the retrieved documents that take the place of an activation log when the application gives none.
+        trust_documents: the scores of documents may raise the confidence.
+        trust_request: the activation log and intent of the run's metadata replace the application's.
     """
     messages = messages_of(caught.model, caught.prompt)
     start = _last_user_message(messages)
@@ -34,18 +40,18 @@ def extract(caught: Caught, *, documents: DocumentMemory | None = None) -> Turn:
     context = "\n".join([text for m in messages[:start] if (text := text_of(m.content))])
     calls = _tool_calls(messages[start:])
     metadata = caught.metadata
-    own = metadata.get(METADATA_KEY)
-    if own is None or not isinstance(own, Mapping):
-        own = EMPTY
-    activation = _activation(own, documents, messages)
+    backing = backing_of(metadata, messages, documents, trust_documents=trust_documents, trust_request=trust_request)
     return Turn(
         draft="" if is_no_draft(caught) else draft_text(caught.answers),
         run_id=caught.run_id,
         user_message=text_of(messages[start].content) if start < len(messages) else "",
         tool_calls=calls,
         context=context,
-        activation=activation,
-        intent=_intent(own),
+        activation=backing.activation,
+        retrieved=backing.retrieved,
+        requested=backing.requested,
+        intent=backing.intent,
+        requested_intent=backing.requested_intent,
         scope=metadata,
         draft_model=resolve_model_name(caught.model, reported_model_name(answer_metadata)) or None,
         streamed=caught.streamed,
@@ -117,35 +123,6 @@ def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
                     by_id[call_id] = entry
             entry["result"] = text_of(message.content)
     return tuple(calls)
-
-
-def _activation(own: Mapping[str, Any], documents: DocumentMemory | None, messages: Sequence[Any]) -> Mapping[str, Any]:
-    if own:
-        inner = own.get("activation", own)
-        if isinstance(inner, Mapping) and inner.keys() & {
-            "activated_nodes",
-            "inference_paths",
-            "traversed_edges",
-        }:
-            return inner
-    ambient = current_activation()
-    if ambient is not None:
-        return ambient
-    return documents.activation(messages) if documents is not None else {}
-
-
-def _intent(own: Mapping[str, Any]) -> IntentVerdict | None:
-    given = own.get("intent")
-    if given is None:
-        return None
-    if not isinstance(given, Mapping) or given.get("label") not in ("action", "knowledge", "ambiguous"):
-        return None
-    confidence = given.get("confidence", 1.0)
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
-        return None
-    words = given.get("matched_tool_keywords")
-    known = [word for word in words if isinstance(word, str)] if isinstance(words, (list, tuple)) else []
-    return IntentVerdict(given["label"], float(confidence), known)
 
 
 def _answer_metadata(answers: Sequence[Answer]) -> Mapping[str, Any]:

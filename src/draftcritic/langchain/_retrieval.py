@@ -7,14 +7,17 @@ those whose text stands in the model's prompt are the activated nodes of the tur
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from draftcritic.langchain._content import text_of
 
 REMEMBERED = 256
 """How many documents are remembered; the oldest go first."""
+_logger = logging.getLogger(__name__)
 _SCORE_KEYS = ("score", "relevance_score", "similarity_score", "_score")
 
 
@@ -43,6 +46,15 @@ class DocumentMemory:
         return {"activated_nodes": list(nodes.values())} if nodes else {}
 
 
+@cache
+def _warn_of_distance(key: str) -> None:
+    _logger.warning(
+        "a retrieved document has a %s outside 0..1, perhaps a distance, which is not used; "
+        "retriever_activation needs a retriever that gives relevance scores from 0 to 1",
+        key,
+    )
+
+
 def _node(metadata: Any) -> Mapping[str, Any] | None:
     if not isinstance(metadata, Mapping):
         return None
@@ -50,8 +62,10 @@ def _node(metadata: Any) -> Mapping[str, Any] | None:
     for key in _SCORE_KEYS:
         score = metadata.get(key)
         if isinstance(score, (int, float)) and not isinstance(score, bool):
-            node["score"] = float(score)
-            break
+            if 0 <= score <= 1:
+                node["score"] = float(score)
+                break
+            _warn_of_distance(key)
     if metadata.get("tags"):
         node["tags"] = metadata["tags"]
     return node or None

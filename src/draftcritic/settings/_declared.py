@@ -222,6 +222,17 @@ class DeclaredSettings(BaseSettings):
     retriever_activation: bool = setting(
         "Take scored documents of a retriever as the activation log.", "true, false", default=False
     )
+    retriever_scores_trusted: bool = setting(
+        "Let the scores of retrieved documents raise the confidence in mode = enforce; else they only lower it.",
+        "true, false",
+        default=False,
+    )
+    trust_request_metadata: bool = setting(
+        "Let a run's metadata replace the activation log and intent of the application; only for systems whose "
+        "clients cannot send metadata.",
+        "true, false",
+        default=False,
+    )
     hooks: types.Hooks = setting(
         "Listeners to the critic's model call; see also the entry point group draftcritic_hooks.",
         "in code only: a list of objects with on_llm_start and on_llm_end",
