@@ -124,7 +124,36 @@ def test_default_template_is_valid_and_asks_for_the_reason_before_the_verdict():
     assert [p.failure for p in parsed] == [None] * len(examples)
     assert {p.verdict for p in parsed} == {"approve", "revise", "refuse"}
     assert all(p.text for p in parsed if p.verdict != "approve")
-    assert all(list(json.loads(example))[:2] == ["reason", "verdict"] for example in examples)
+    assert all(list(json.loads(example))[:3] == ["id", "reason", "verdict"] for example in examples)
+
+
+def test_the_last_line_gives_a_token_that_is_new_each_time_and_in_no_value():
+    prompts = [render(None, draft="kvbtrwqx") for _ in range(50)]
+    assert len({prompt.token for prompt in prompts}) == 50
+    for prompt in prompts:
+        assert prompt.user.splitlines()[-1].endswith(f'"id": "{prompt.token}".')
+        assert prompt.user.count(prompt.token) == 1
+        assert prompt.token not in prompt.system
+        assert re.fullmatch(r"[a-z]{8}", prompt.token)
+
+
+def test_a_token_that_a_value_holds_is_drawn_again(monkeypatch):
+    drawn = iter("b" * 8 + "c" * 8)
+    monkeypatch.setattr("draftcritic.core._prompt.secrets.choice", lambda letters: next(drawn))
+    assert render(draft="b" * 8).token == "c" * 8
+
+
+def test_the_examples_repeat_the_id_of_their_question():
+    for question, answer in render(None).examples:
+        assert question.splitlines()[-1].endswith(f'"id": "{json.loads(answer)["id"]}".')
+
+
+def test_a_template_of_the_user_is_told_of_the_id():
+    assert 'copy it into your JSON object as "id"' in render().system
+
+
+def test_the_draft_is_the_material_that_nobody_vouches_for():
+    assert render(draft="W", rules=["rule"]).untrusted == ("W",)
 
 
 def test_a_template_of_the_user_has_no_examples():
