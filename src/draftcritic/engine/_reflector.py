@@ -23,6 +23,7 @@ from draftcritic.core import (
     Usage,
     normalise_sku,
 )
+from draftcritic.core._secrets import error_summary
 from draftcritic.engine._failures import classify, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
@@ -197,7 +198,7 @@ class Reflector:
         except Exception as error:
             if type(error) not in self._reported:
                 self._reported.add(type(error))
-                _logger.warning("the critic's model cannot be had: %r", error)
+                _logger.warning("failed to create the critic model: %s", error_summary(error))
             raise
         return made
 
