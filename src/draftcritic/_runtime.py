@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from draftcritic._rules import Rules
-from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn
+from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn, described
 from draftcritic.engine import QUEUE_FULL, BackgroundRunner, CriticModel, TimedCaller
 from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnLoop, OwnPrompts, extract
 
@@ -66,8 +66,8 @@ class Runtime:
         if self._documents is not None:
             try:
                 self._documents.remember(documents)
-            except Exception:
-                _logger.warning("what a retriever found could not be read", exc_info=True)
+            except Exception as error:
+                _logger.warning("what a retriever found could not be read: %s", described(error))
 
     def take(self, catch: Catch) -> Iterable[str | None]:
         """Review drafts from synchronous code: in the background, or here and now."""
@@ -176,7 +176,7 @@ class Runtime:
 
     def _lost(self, error: Exception) -> Iterable[str | None]:
         """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
-        _logger.warning("a draft could not be reviewed", exc_info=error)
+        _logger.warning("a draft could not be reviewed: %s", described(error))
         self.observer.dropped("error")
         rules = self._rules.settings
         if self._enforces and rules.on_failure is OnFailure.REFUSE:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 
 import pytest
 from support.reviewing import APPROVE, CONFIDENT, DRAFT, Listener
 
-from draftcritic.core import Policy, Turn
+from draftcritic.core import NoOpObservabilityHook, Policy, Turn
 from draftcritic.testing import ScriptedCriticModel
 
 
@@ -37,10 +38,9 @@ async def test_a_hook_that_raises_is_logged_and_changes_nothing(review, caplog):
     assert (result.verdict, result.failure, observer.drops) == ("approve", None, [])
     assert len(model.prompts[0]) == 12
     assert [heard[0] for heard in listener.heard] == ["start", "end"]
-    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
-        f"the hook {__name__}.BrokenHook failed in on_llm_start with RuntimeError",
-        f"the hook {__name__}.BrokenHook failed in on_llm_end with TypeError",
-    ]
+    first, second = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert f"the hook {__name__}.BrokenHook failed in on_llm_start with RuntimeError at test_critic_" in first
+    assert f"the hook {__name__}.BrokenHook failed in on_llm_end with TypeError at _hooks.py:" in second
 
 
 async def test_a_hook_that_hangs_is_left_behind(review, monkeypatch, caplog):
@@ -110,3 +110,64 @@ async def test_a_failing_source_means_no_rules(review, found, caplog):
     assert (result.verdict, observer.drops) == ("approve", [])
     assert "(none)" in model.prompts[0][-1].text
     assert [r for r in caplog.records if r.levelno >= logging.INFO] == []
+
+
+def endless():
+    for number in itertools.count():
+        assert number < 10, "more was taken than is needed"
+        yield f"rule {number}"
+
+
+async def endless_async():
+    for number in itertools.count():
+        assert number < 10, "more was taken than is needed"
+        yield f"rule {number}"
+
+
+class Endless:
+    def __init__(self, make):
+        self.make = make
+
+    async def retrieve(self, query, top_k):
+        return self.make()
+
+
+class EndlessGenerator:
+    async def retrieve(self, query, top_k):
+        async for rule in endless_async():
+            yield rule
+
+
+class EndlessAndSlow:
+    async def retrieve(self, query, top_k):
+        while True:
+            await asyncio.sleep(0.02)
+            yield "rule"
+
+
+@pytest.mark.parametrize("source", [Endless(endless), Endless(endless_async), EndlessGenerator()])
+async def test_no_more_rules_are_taken_than_are_shown(review, source):
+    model = ScriptedCriticModel([APPROVE])
+    await review(CONFIDENT, model, policy=Policy(confidence_threshold=1.1, rules_source=source))
+    shown = [line for line in model.prompts[0][-1].text.splitlines() if line.startswith("- rule")]
+    assert shown == [f"- rule {number}" for number in range(5)]
+
+
+async def test_rules_that_never_come_end_with_the_timeout(review):
+    model = ScriptedCriticModel([APPROVE])
+    policy = Policy(confidence_threshold=1.1, rules_source=EndlessAndSlow(), timeout=0.05)
+    result, _ = await review(CONFIDENT, model, policy=policy)
+    assert result.verdict == "approve"
+    assert "- rule" not in model.prompts[0][-1].text
+
+
+class Repeating(NoOpObservabilityHook):
+    async def on_llm_start(self, model, messages, run_id):
+        raise ValueError(f"bad prompt: {messages}")
+
+
+async def test_a_hook_that_raises_leaves_no_prompt_in_the_log(review, caplog):
+    caplog.set_level(logging.DEBUG)
+    await review(Turn("W-SECRET"), ScriptedCriticModel([APPROVE]), hooks=[Repeating()])
+    assert "on_llm_start with ValueError at test_critic_listeners.py:" in caplog.text
+    assert "W-SECRET" not in caplog.text

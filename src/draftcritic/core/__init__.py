@@ -3,6 +3,7 @@
 from draftcritic.core._assess import assess
 from draftcritic.core._claims import draft_has_claims
 from draftcritic.core._confidence import activation_from_resolved, compute_confidence, detect_sensitive_hit
+from draftcritic.core._fault import described, qualified_name
 from draftcritic.core._gate import (
     CriticGateContext,
     critic_gate_fires,
@@ -132,6 +133,7 @@ __all__ = [
     "critic_gate_fires",
     "decide_fabrication",
     "default_smart_gate",
+    "described",
     "detect_fabrication",
     "detect_sensitive_hit",
     "draft_has_claims",
@@ -141,6 +143,7 @@ __all__ = [
     "normalise_sku",
     "parse_reflection_output",
     "price_usd",
+    "qualified_name",
     "render_prompt",
     "reported_finish_reason",
     "reported_model_name",

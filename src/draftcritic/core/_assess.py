@@ -11,11 +11,13 @@ from types import CodeType
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
+from draftcritic.core._fault import described
 from draftcritic.core._gate import CriticGateContext, acknowledges, critic_gate_fires, took_tool_action
 from draftcritic.core._policy import Gate, Policy
 from draftcritic.core._review import Assessment
 from draftcritic.core._trust import Support, intent_of, support_of
 from draftcritic.core._turn import Turn
+from draftcritic.core._well_formed import is_invisible
 from draftcritic.core._words import FabricationMode, GateDecision, GateReason
 from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
 
@@ -62,7 +64,7 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
         policy: what the gate goes by.
         findings: what a fabrication check outside found; with None the policy decides on a check here.
     """
-    if not turn.draft.strip():
+    if is_invisible(turn.draft):
         return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
     support = support_of(turn, policy.all_sensitive_tags)
     confidence, hit = support.confidence, next(iter(support.hits), None)
@@ -176,8 +178,9 @@ def _ask(gate: Gate, ctx: CriticGateContext) -> tuple[GateDecision, GateReason, 
     except Exception as error:
         # A user's gate that fails must not open the way: the critic is asked.
         if next(_first_of(type(error).__qualname__, _place_of(error)), False):
-            logger.exception(
-                "draftcritic: the gate raised; the critic is asked; logged once, and counted as gate_error"
+            logger.error(  # noqa: TRY400 - a traceback repeats the draft
+                "draftcritic: the gate raised %s; the critic is asked; logged once, and counted as gate_error",
+                described(error),
             )
         return GateDecision.FIRED, GateReason.GATE_ERROR, type(error).__name__
     return (GateDecision.FIRED if fires else GateDecision.SKIPPED), GateReason.CUSTOM_GATE, None

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from draftcritic.core import described
 from draftcritic.engine._at_exit import at_exit, when_main_thread_ends
-from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._timed import own_thread
 
@@ -269,8 +269,7 @@ class BackgroundRunner:
         try:
             job()
         except BaseException as error:  # what it raises to end its thread, too, ends only the job
-            _logger.warning("a background job failed with %s", qualified_name(type(error)))
-            _logger.debug("the job's traceback", exc_info=True)
+            _logger.warning("a background job failed with %s", described(error))
             if self.keeps():
                 self._tell(self._on_drop, ERROR)
         finally:
@@ -337,5 +336,5 @@ class BackgroundRunner:
             return
         try:
             listener(*values)
-        except Exception:
-            _logger.debug("a listener of the background runner failed", exc_info=True)
+        except Exception as error:
+            _logger.debug("a listener of the background runner failed with %s", described(error))

@@ -33,6 +33,7 @@ from draftcritic.core import (
     Verdict,
     assess,
     decide_fabrication,
+    described,
 )
 from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import reviewing
@@ -222,8 +223,7 @@ class Critic:
         kind = type(fault)
         level = logging.DEBUG if kind in self._reported else logging.WARNING
         self._reported.add(kind)
-        _logger.log(level, "a review failed by a fault of draftcritic: %s", qualified_name(kind))
-        _logger.debug("the fault's traceback", exc_info=fault)
+        _logger.log(level, "a review failed by a fault of draftcritic: %s", described(fault))
         if isinstance(progress.record, NullRecord):
             # Nothing else tells of this draft.
             self._quietly(lambda: self._observer.dropped("error"))
@@ -257,7 +257,7 @@ class Critic:
         try:
             write()
         except Exception as error:
-            _logger.debug("an observer raised %s", qualified_name(type(error)), exc_info=True)
+            _logger.debug("an observer raised %s", described(error))
 
 
 _UNKNOWN = Assessment(GateDecision.FIRED, GateReason.GATE_ERROR, (GateReason.GATE_ERROR,))

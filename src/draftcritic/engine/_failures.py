@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from draftcritic.core import Failure
+from draftcritic.core import qualified_name as qualified_name  # noqa: PLC0414 - exported
 
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError)
 _TIMEOUT_NAMES = ("Timeout", "DeadlineExceeded")
@@ -19,11 +20,6 @@ _GIVEN_UP = frozenset({408, 499, 504, 524})
 _UNCONNECTED = ("ConnectError", "ConnectTimeout", "ConnectionRefused", "NewConnectionError", "gaierror")
 _CAUSES = 4
 """How many causes deep a wrapped provider exception is looked for."""
-
-
-def qualified_name(kind: type) -> str:
-    """Return the name of a type with its module, or without for a built-in one."""
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def classify(error: BaseException) -> Failure:

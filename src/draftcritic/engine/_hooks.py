@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from draftcritic.core import NoOpObservabilityHook, ObservabilityHook
+from draftcritic.core import NoOpObservabilityHook, ObservabilityHook, described
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._timed import within
 
@@ -54,8 +54,7 @@ class HookCircle:
                     "the hook %s failed in %s with %s",
                     qualified_name(type(hook)),
                     moment,
-                    qualified_name(type(error)),
-                    exc_info=_logger.isEnabledFor(logging.DEBUG),
+                    described(error),
                 )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 from draftcritic.core import (
@@ -20,6 +23,7 @@ from draftcritic.core import (
     Prompt,
     Usage,
     Verdict,
+    described,
     normalise_sku,
     parse_reflection_output,
     price_usd,
@@ -34,6 +38,7 @@ from draftcritic.engine._timed import within
 MAX_RULES = 5
 """Procedural rules shown to the critic at most."""
 _QUERY_LABELS = 10
+_MAX_RULE_CHARS = 100_000
 
 _logger = logging.getLogger(__name__)
 
@@ -55,13 +60,28 @@ def _labels(path: Any) -> Iterator[Any]:
 
 
 async def retrieve_rules(source: ProceduralRulesSource, query: str, timeout: float) -> tuple[str, ...]:
-    """Ask the rules source; its failure means no rules."""
+    """Ask the rules source, and take no more of its answer than the prompt shows; its failure means no rules."""
     try:
-        found = await within(source.retrieve(query, MAX_RULES), timeout)
-        return tuple(str(getattr(rule, "content", rule)) for rule in list(found)[:MAX_RULES])
-    except Exception:  # foreign code
-        _logger.debug("the rules source failed", exc_info=True)
+        return await within(_first_rules(source, query), timeout)
+    except Exception as error:  # third-party code
+        _logger.debug("the rules source failed with %s", described(error))
         return ()
+
+
+async def _first_rules(source: ProceduralRulesSource, query: str) -> tuple[str, ...]:
+    found: Any = source.retrieve(query, MAX_RULES)
+    if inspect.isawaitable(found):
+        found = await found
+    if hasattr(found, "__aiter__"):
+        rules = []
+        async with aclosing(found) if hasattr(found, "aclose") else nullcontext():
+            async for rule in found:
+                rules.append(rule)
+                if len(rules) == MAX_RULES:
+                    break
+    else:
+        rules = list(islice(found, MAX_RULES))
+    return tuple(str(getattr(rule, "content", rule))[:_MAX_RULE_CHARS] for rule in rules)
 
 
 def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None) -> Prompt:

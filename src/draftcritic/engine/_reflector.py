@@ -21,6 +21,7 @@ from draftcritic.core import (
     Prompt,
     Turn,
     Usage,
+    described,
     normalise_sku,
 )
 from draftcritic.core._secrets import error_summary
@@ -106,7 +107,7 @@ class Reflector:
             prompt = prompt_of(self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit)
             return (yield from self._answer(progress, assessment, model, prompt, key))
         except Exception as error:  # the model and its provider are foreign code
-            _logger.debug("the reflection failed", exc_info=True)
+            _logger.debug("the reflection failed with %s", described(error))
             return failed(
                 classify(error), self._policy, assessment, error_type=qualified_name(type(error)), call=progress.call
             )
@@ -214,8 +215,8 @@ class Reflector:
             found: Sequence[str] = yield AwaitStep(
                 lambda: retrieve_rules(source, query, timeout), self._caller, timeout + 1
             )
-        except Exception:
-            _logger.debug("the rules source blocked its thread", exc_info=True)
+        except Exception as error:
+            _logger.debug("the rules source blocked its thread: %s", described(error))
             return ()
         return found
 
@@ -256,7 +257,7 @@ def _ended(call: ModelCall, reply: Reply | None, error: BaseException | None) ->
         return Asked(call, reply)
     if not isinstance(error, Exception):
         raise error
-    _logger.debug("the critic's call failed", exc_info=error)
+    _logger.debug("the critic's call failed with %s", described(error))
     return Asked(call, None, classify(error), qualified_name(type(error)), unbilled(error))
 
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from draftcritic.core import described
 from draftcritic.engine import scoped
 from draftcritic.langchain._caught import EMPTY
 from draftcritic.langchain._splice import Splice, is_spliced, splice
@@ -51,8 +52,8 @@ class GraphMetadata:
         try:
             method = inspect.getattr_static(module.Pregel, "astream")
             self._splice = splice(inspect.unwrap(method, stop=is_spliced), _astream)
-        except Exception:
-            _logger.debug("graphs of this LangGraph cannot be followed", exc_info=True)
+        except Exception as error:
+            _logger.debug("graphs of this LangGraph cannot be followed: %s", described(error))
 
     def remove(self) -> None:
         """Take the handler out, or have it never put in."""
@@ -88,6 +89,6 @@ def _metadata_of(graph: Any, config: Any) -> Mapping[str, Any]:
         thread = (merged.get("configurable") or EMPTY).get(_THREAD)
         named = EMPTY if thread is None else {_THREAD: thread}
         return {**_metadata.get(), **named, **(merged.get("metadata") or EMPTY)}
-    except Exception:  # whatever the application gives, LangGraph is to judge it
-        _logger.debug("the configuration of a graph could not be read", exc_info=True)
+    except Exception as error:  # LangGraph judges what the application gives
+        _logger.debug("the configuration of a graph could not be read: %s", described(error))
         return _metadata.get()

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from draftcritic.core._fault import described
 from draftcritic.core._phrases import lines_of
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._sources import field_of, name_of
@@ -144,7 +145,7 @@ def _text(value: Any, most: int) -> str:
         return value[:most]
     try:
         return json.dumps(value, ensure_ascii=False, default=str)[:most]
-    except Exception:
+    except Exception as error:
         # It is the application's own object: what cannot be written out tells nothing.
-        logger.debug("draftcritic: a %s cannot be turned into text", type(value).__name__, exc_info=True)
+        logger.debug("draftcritic: a %s cannot be turned into text: %s", type(value).__name__, described(error))
         return ""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from draftcritic.core._fault import described
 from draftcritic.core.fabrication._action_check import claimed_actions
 from draftcritic.core.fabrication._actions import CLAIM, is_open, refers_back, tool_fits
 from draftcritic.core.fabrication._grounding import Grounding
@@ -110,9 +111,11 @@ def detect_fabrication(
         grounding = Grounding(tool_calls_this_turn, hydrated_context, user_message)
         rules = rules_of(identifier_keys, identifier_patterns, never_flag, read_only_tools, tool_actions)
         return find_fabrications(response_text, grounding, rules, intent_verdict)
-    except Exception:
+    except Exception as error:
         # The check is a safety net under the application: it fails into silence, never into the turn.
-        logger.exception("draftcritic: the fabrication check failed; the draft counts as clean")
+        logger.error(  # noqa: TRY400 - a traceback repeats the draft
+            "draftcritic: the fabrication check failed with %s; the draft counts as clean", described(error)
+        )
         return []
 
 

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from draftcritic.core._fault import described
+
 logger = logging.getLogger(__name__)
 
 _NAME_FIELDS = ("name", "tool", "tool_name")
@@ -28,9 +30,9 @@ def field_of(call: Any, name: str) -> Any:
         return call.get(name)
     try:
         return call.get(name) if isinstance(call, Mapping) else getattr(call, name, None)
-    except Exception:
+    except Exception as error:
         # It is the application's own object; one that cannot be read grounds nothing.
-        logger.debug("draftcritic: %s of a %s cannot be read", name, type(call).__name__, exc_info=True)
+        logger.debug("draftcritic: %s of a %s cannot be read: %s", name, type(call).__name__, described(error))
         return None
 
 
@@ -49,7 +51,7 @@ def text_of(value: Any) -> str:
         return value or ""
     try:
         return str(value)
-    except Exception:
+    except Exception as error:
         # A tool's result is the application's own object, too.
-        logger.debug("draftcritic: a %s cannot be turned into text", type(value).__name__, exc_info=True)
+        logger.debug("draftcritic: a %s cannot be turned into text: %s", type(value).__name__, described(error))
         return ""

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from draftcritic.core._fault import described, qualified_name
 from draftcritic.core._policy import FABRICATION_REFUSE_THRESHOLD
 from draftcritic.core._words import FabricationMode, Verdict
 from draftcritic.core.fabrication._detector import detect_fabrication
@@ -128,9 +129,13 @@ async def _tell(event: FabricationDetectedEvent, callbacks: Iterable[Any] | None
             heard = listen(event)
             if inspect.isawaitable(heard):
                 await heard
-        except Exception:
-            # A listener is somebody else's code beside the turn: the turn goes on.
-            logger.exception("draftcritic: %r raised in on_fabrication_detected", listener)
+        except Exception as error:
+            # A listener is third-party code: the turn goes on.
+            logger.error(  # noqa: TRY400 - a traceback repeats the draft
+                "draftcritic: the listener %s raised in on_fabrication_detected: %s",
+                qualified_name(type(listener)),
+                described(error),
+            )
     return told
 
 
