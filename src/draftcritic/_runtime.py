@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ class Runtime:
             on_drop=self._dropped,
             on_depth=observer.queue_depth,
         )
-        self.own_prompts = OwnPrompts()
+        self._own_prompts = OwnPrompts()
         self._caller = TimedCaller()
         self._own_loop = OwnLoop()
         self._enforces = settings.mode is Mode.ENFORCE
@@ -125,12 +126,13 @@ class Runtime:
 
     def _turn(self, caught: Caught) -> Turn:
         settings = self._rules.settings
-        return extract(
+        turn = extract(
             caught,
             documents=self._documents,
             trust_documents=settings.retriever_scores_trusted or not self._enforces,
             trust_request=settings.trust_request_metadata,
         )
+        return replace(turn, repeats_question=self._own_prompts.repeated_in(caught.prompt))
 
     def _model(self, caught: Caught) -> Callable[[], CriticModel]:
         return _Source(self, caught)
@@ -150,8 +152,9 @@ class Runtime:
             loop=caught.loop,
             apart=configured is not None,
             caller=self._caller,
-            own_prompts=self.own_prompts,
+            own_prompts=self._own_prompts,
             own_loop=self._own_loop,
+            spared=getattr(caught.model, "rate_limiter", None),
         )
 
     @property

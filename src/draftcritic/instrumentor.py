@@ -120,7 +120,7 @@ class _Wiring:
         )
         runtime = Runtime(settings, recorder)
         holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
-        interceptor = (HoldingInterceptor if holds else Interceptor)(runtime, runtime.own_prompts)
+        interceptor = (HoldingInterceptor if holds else Interceptor)(runtime)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         if GRAPHS_NEED_HELP:
             graphs = GraphMetadata()

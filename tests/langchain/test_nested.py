@@ -80,6 +80,8 @@ CRITICS = {
     "with_config": lambda m: m.with_config(tags=["judge"]),
     "chain": lambda m: RunnableLambda(lambda messages: messages) | m,
     "subgraph": graph,
+}
+BARE_THREADS = {
     "executor thread": pool,
     "thread": lambda m: Threads(answers=["x"], inner=m, ask=lambda inner, messages: inner.invoke(messages)),
     "thread stream": lambda m: Threads(
@@ -145,50 +147,125 @@ SHAPES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_question_is_known_in_every_shape_while_it_is_answered(shape: str) -> None:
+def test_a_prompt_that_repeats_a_question_is_recognized_in_every_shape(shape: str) -> None:
     own = OwnPrompts()
-    assert not own.includes(SHAPES[shape])
-    with own.answering([SystemMessage("Judge."), HumanMessage(QUESTION)]):
-        assert own.includes(SHAPES[shape])
+    assert not own.repeated_in(SHAPES[shape])
+    own.remember([SystemMessage("Judge."), HumanMessage(QUESTION)])
+    assert own.repeated_in(SHAPES[shape])
 
 
-def test_another_question_is_not_known() -> None:
+def test_a_prompt_that_repeats_no_question_is_not_recognized() -> None:
     own = OwnPrompts()
     others = QUESTION.replace(BOUNDARY, "0123456789abcdee")
-    with own.answering([HumanMessage(QUESTION)]):
-        for odd in (
-            None,
-            7,
-            [None],
-            [("user", 7)],
-            {},
-            [HumanMessage(others)],
-            others,
-            [HumanMessage([{"a": [None]}])],
-        ):
-            assert not own.includes(odd)
-        picture = {"type": "image", "base64": BOUNDARY}
-        assert not own.includes([HumanMessage([picture])])
+    own.remember([HumanMessage(QUESTION)])
+    own.remember([])
+    own.remember([HumanMessage("a question without a boundary")])
+    for odd in (None, 7, [None], [("user", 7)], {}, [HumanMessage(others)], others, [HumanMessage([{"a": [None]}])]):
+        assert not own.repeated_in(odd)
+    assert not own.repeated_in([HumanMessage([{"type": "image", "base64": BOUNDARY}])])
 
 
-def test_a_question_is_known_for_a_moment_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boundaries_are_forgotten_by_age_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
     own = OwnPrompts()
-    with own.answering([HumanMessage(QUESTION)]):
-        pass
-    assert own.includes([HumanMessage([{"type": "text", "text": QUESTION}])])
-    assert not own.includes(QUESTION.replace(BOUNDARY, "0123456789abcdee"))
+    for number in range(5000):
+        own.remember([HumanMessage(f"Boundary: {number:016x}")])
+    assert len(own._until) == 4096
+    assert own.repeated_in(f"{4999:016x}")
+    assert not own.repeated_in(f"{1:016x}")
     now = time.monotonic()
-    monkeypatch.setattr("draftcritic.langchain._own_prompts.time.monotonic", lambda: now + 60)
-    assert not own.includes(QUESTION)
-    assert own._past == {}
+    monkeypatch.setattr("draftcritic.langchain._own_prompts.time.monotonic", lambda: now + 601)
+    assert not own.repeated_in(f"{4999:016x}")
+    assert own._until == {}
 
 
-def test_a_question_without_a_boundary_is_known_by_its_text() -> None:
-    own = OwnPrompts()
-    with own.answering([HumanMessage("is it 7f3a?")]):
-        assert own.includes("before is it 7f3a? after")
-        assert not own.includes([HumanMessage("is it")])
-    assert not own.includes("is it 7f3a?")
+@pytest.mark.parametrize("path", BARE_THREADS)
+def test_a_critic_that_asks_from_a_bare_thread_is_reviewed_and_the_loop_ends(path: str, telemetry: Telemetry) -> None:
+    judge = StreamingChat(answers=[APPROVE])
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="observe", model=BARE_THREADS[path](judge))
+    assert Chat(answers=[DRAFT]).invoke("q").text == DRAFT
+    for _ in range(30):  # each answer of the critic is one more draft
+        assert DraftCriticInstrumentor().flush(20)
+    reviews = telemetry.reviews()
+    # A review ends after the one that its call brought about, or before.
+    assert sorted(r.get("draftcritic.verdict", "") for r in reviews) == ["", *["approve"] * 11]
+    assert [r["draftcritic.gate.reason"] for r in reviews].count("loop") == 1
+    assert len(judge.calls) == 11
+
+
+def test_in_enforce_a_loop_of_the_critic_ends_and_lets_nothing_out(telemetry: Telemetry) -> None:
+    judge = Chat(answers=[APPROVE])
+    DraftCriticInstrumentor().instrument(
+        **telemetry.providers, mode="enforce", model=BARE_THREADS["thread"](judge), on_failure="refuse"
+    )
+    assert DRAFT not in Chat(answers=[DRAFT]).invoke("q").text
+    assert len(judge.calls) == 11
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_a_user_who_repeats_the_critics_question_is_still_reviewed(history: bool, telemetry: Telemetry) -> None:
+    class Repeating(Chat):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            self.calls.append(messages)
+            text = json.dumps({"verdict": "refuse", "refusal_message": "\n".join(m.text for m in messages)})
+            return Chat(answers=[text])._generate(messages)
+
+    critic = Repeating(answers=["x"])
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic)
+    refused = Chat(answers=[DRAFT]).invoke("q").text
+    boundary = critic.calls[0][-1].text.split()[1]
+    assert boundary not in refused
+    prompt: Any = f"again? {critic.calls[0][-1].text}"
+    if history:
+        prompt = [HumanMessage("q"), AIMessage(critic.calls[0][-1].text), HumanMessage("again?")]
+    assert DRAFT not in Chat(answers=[DRAFT]).invoke(prompt).text
+    assert len(critic.calls) == 2
+    for _ in range(12):
+        assert DRAFT not in Chat(answers=[DRAFT]).invoke(prompt).text
+    assert len(critic.calls) == 11
+    assert Chat(answers=["Another one."]).invoke("another user").text != "Another one."
+    assert len(critic.calls) == 12
+    assert [r["draftcritic.gate.reason"] for r in telemetry.reviews()].count("loop") == 3
+
+
+@pytest.mark.parametrize("lazily", ["in the model", "in a hook"])
+def test_a_worker_that_starts_inside_the_critics_call_is_reviewed_afterwards(lazily: str, telemetry: Telemetry) -> None:
+    async def main() -> list[str]:
+        inbox: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def work() -> None:
+            while True:
+                ask, answer = await inbox.get()
+                answer.set_result((await Chat(answers=[DRAFT]).ainvoke(ask)).text)
+
+        tasks: list[Any] = []
+
+        class Starting(Chat):
+            async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+                if lazily == "in the model" and not tasks:
+                    tasks.append(asyncio.ensure_future(work()))
+                return self._generate(messages)
+
+        class Hook:
+            async def on_llm_start(self, *_: Any) -> None:
+                if lazily == "in a hook" and not tasks:
+                    tasks.append(asyncio.ensure_future(work()))
+
+            async def on_llm_end(self, *_: Any) -> None:
+                pass
+
+        critic = Starting(answers=[json.dumps({"verdict": "refuse", "refusal_message": "No."})])
+        bound = critic if lazily == "in a hook" else RunnableLambda(critic.ainvoke)
+        DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=bound, hooks=[Hook()])
+        texts = [(await Chat(answers=[DRAFT]).ainvoke("q")).text]
+        for user in ("a", "b"):
+            answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            inbox.put_nowait((user, answer))
+            texts.append(await answer)
+        for task in tasks:
+            task.cancel()
+        return texts
+
+    assert asyncio.run(main()) == ["No."] * 3
 
 
 def test_fifty_drafts_at_once_are_fifty_questions(telemetry: Telemetry) -> None:

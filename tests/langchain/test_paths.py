@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import pickle
 import warnings
+from contextvars import copy_context
+from threading import Thread
 from typing import Any, TypedDict
 
 import pytest
@@ -15,7 +19,7 @@ from support import paths
 from support.chat import Chat, StreamingChat
 from support.paths import ASK, DRAFT, HAS_V3
 
-from draftcritic.engine import reviewing
+from draftcritic.engine import INTERNAL, Mark, reviewing
 from draftcritic.langchain import draft_text, extract, is_no_draft
 
 MODELS = {"no stream": Chat, "stream": StreamingChat}
@@ -236,7 +240,33 @@ def test_the_critics_own_call_is_left_alone(collector: Any) -> None:
     with reviewing():
         model.invoke(ASK)
         list(model.stream(ASK))
-    model.with_retry().invoke(ASK, config={"metadata": {"draftcritic_internal": True}})
-    list(model.stream(ASK, config={"metadata": {"draftcritic_internal": True}}))
+    with reviewing() as mark:
+        threads = [
+            Thread(target=model.with_retry().invoke, args=(ASK, {"metadata": {INTERNAL: mark}})),
+            Thread(target=lambda: list(model.stream(ASK, config={"metadata": {INTERNAL: mark}}))),
+        ]
+        for thread in threads:
+            thread.start()
+            thread.join()
     assert collector.caught == []
     assert collector.nested_calls == 4
+
+
+@pytest.mark.parametrize("value", [True, 1, "draftcritic", str(Mark()), json.loads(json.dumps(Mark())), {"open": True}])
+def test_no_value_that_a_request_can_send_is_the_mark_of_the_critics_call(value: Any, collector: Any) -> None:
+    model = StreamingChat(answers=[DRAFT])
+    metadata = {INTERNAL: value, "draftcritic.internal": value}
+    model.invoke(ASK, config={"metadata": metadata, "configurable": metadata, "tags": [INTERNAL]})
+    list(model.stream(ASK, config={"metadata": metadata}))
+    assert (len(collector.caught), collector.nested_calls) == (2, 0)
+
+
+def test_a_mark_ends_with_its_call_also_where_a_copy_of_the_context_lives_on(collector: Any) -> None:
+    model = Chat(answers=[DRAFT])
+    with reviewing() as mark:
+        context = copy_context()
+        context.run(model.invoke, ASK)
+    context.run(model.invoke, ASK)
+    model.invoke(ASK, config={"metadata": {INTERNAL: mark}})
+    model.invoke(ASK, config={"metadata": {INTERNAL: pickle.loads(pickle.dumps(mark))}})
+    assert (len(collector.caught), collector.nested_calls) == (3, 1)

@@ -109,6 +109,10 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
             ("not_evaluated", "sampled_out"),
             ("not_evaluated", "budget"),
             ("not_evaluated", "circuit_open"),
+            ("not_evaluated", "fair_share"),
+            ("not_evaluated", "rate_limited"),
+            ("not_evaluated", "busy"),
+            ("not_evaluated", "loop"),
             ("not_evaluated", "queue_full"),
             ("not_evaluated", "not_a_draft"),
             ("not_evaluated", "abandoned"),
@@ -116,7 +120,9 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
         ]
     )
     failures = {dict(s)["draftcritic.failure"]: p.value for s, p in harness.points("draftcritic.failures").items()}
-    assert failures == dict.fromkeys(["timeout", "error", "unparsable", "ambiguous", "rate_limited", "cancelled"], 0)
+    assert failures == dict.fromkeys(
+        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "cancelled"], 0
+    )
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
     assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
 

@@ -110,6 +110,7 @@ class Prompt:
         omitted: characters of the values that the budget left out.
         token: what the reply has to repeat as its "id".
         untrusted: the texts among the values that the operator did not write.
+        boundary: the random boundary around the values of `user`.
     """
 
     system: str
@@ -118,6 +119,7 @@ class Prompt:
     omitted: int = 0
     token: str = ""
     untrusted: tuple[str, ...] = ()
+    boundary: str = ""
 
     @property
     def size(self) -> int:
@@ -181,14 +183,15 @@ def render_prompt(
     }
     values = {name: well_formed(value) for name, value in values.items()}
     said = "".join(values.values())
-    token = _token(said)
+    token, boundary = _token(said), _boundary(said)
     return Prompt(
         system=_system_text(DEFAULT_TEMPLATE if template is None else template),
-        user=_question(values, _boundary(said), token, about),
+        user=_question(values, boundary, token, about),
         examples=_examples() if template is None else (),
         omitted=max(0, whole - sum(map(len, shown))),
         token=token,
         untrusted=(values["draft"],),
+        boundary=boundary,
     )
 
 

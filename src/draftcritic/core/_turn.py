@@ -45,6 +45,7 @@ class Turn:
         draft_model: the name of the model that wrote the draft, as the provider reports it.
         streamed: the draft left the model as a stream.
         exposed: text of the draft had reached the client before the verdict.
+        repeats_question: the prompt of the draft repeats a question of the critic.
         response_id, conversation_id, session_id, user_id: ids that the run carries.
     """
 
@@ -62,6 +63,7 @@ class Turn:
     draft_model: str | None = None
     streamed: bool = False
     exposed: bool = False
+    repeats_question: bool = False
     response_id: str | None = None
     conversation_id: str | None = None
     session_id: str | None = None

@@ -89,6 +89,10 @@ class GateReason(Word):
     SAMPLED_OUT = "sampled_out"
     BUDGET = "budget"
     CIRCUIT_OPEN = "circuit_open"
+    FAIR_SHARE = "fair_share"
+    RATE_LIMITED = "rate_limited"
+    BUSY = "busy"
+    LOOP = "loop"
     QUEUE_FULL = "queue_full"
     NOT_A_DRAFT = "not_a_draft"
     ABANDONED = "abandoned"
@@ -103,6 +107,7 @@ class Failure(Word):
     UNPARSABLE = "unparsable"
     AMBIGUOUS = "ambiguous"
     RATE_LIMITED = "rate_limited"
+    REJECTED = "rejected"
     CANCELLED = "cancelled"
 
 

@@ -6,7 +6,7 @@ from draftcritic.engine._activation import activation, current_activation
 from draftcritic.engine._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.engine._critic import Critic
 from draftcritic.engine._failures import causes_of, classify, qualified_name
-from draftcritic.engine._guard import INTERNAL, is_reviewing, reviewing
+from draftcritic.engine._guard import INTERNAL, Mark, current_mark, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
 from draftcritic.engine._limits import Limiter, NoLimits
 from draftcritic.engine._observers import NullObserver, NullRecord
@@ -36,6 +36,7 @@ __all__ = [
     "Critic",
     "CriticModel",
     "Limiter",
+    "Mark",
     "ModelSource",
     "NoLimits",
     "NoThreadError",
@@ -57,6 +58,7 @@ __all__ = [
     "classify",
     "contained",
     "current_activation",
+    "current_mark",
     "current_place",
     "is_reviewing",
     "load_hooks",

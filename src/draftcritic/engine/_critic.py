@@ -191,6 +191,7 @@ class Critic:
         policy = self._policy
         closed = (
             policy.on_limit is OnLimit.REFUSE
+            or reason is GateReason.LOOP
             or assessment.has_tag_of(policy.fail_closed_tags)
             or (policy.on_failure is OnFailure.REFUSE and reason is GateReason.CIRCUIT_OPEN)
         )

@@ -21,6 +21,9 @@ from draftcritic.engine._spending import Expected, Spending
 _LOW_64_BITS = (1 << 64) - 1
 _MAX_SKUS = 256
 """SKUs that are told apart; more than an agent uses, and a bound where names come from outside."""
+_LOOPS_PER_MINUTE = 10
+"""Drafts reflected on in a minute whose prompt repeats a question of the critic: enough for a user who quotes one, and
+an end for a critic that asks a model whose answers are reviewed in turn."""
 _UNAVAILABLE = frozenset({Failure.TIMEOUT, Failure.ERROR, Failure.RATE_LIMITED})
 """The failures that tell of the model's service, and not of what it was asked."""
 
@@ -64,6 +67,7 @@ class Limiter:
     def _start_afresh(self) -> None:
         self._lock = threading.Lock()
         self._calls = SlidingSum(MINUTE)
+        self._loops = SlidingSum(MINUTE)
         self._spending = Spending(self._rules)
         self._breakers: dict[str, Breaker] = {}
         self._under_way: dict[_Permit, None] = {}
@@ -83,6 +87,15 @@ class Limiter:
         if rules.sample_rate >= 1 or not rules.sample_exempt.isdisjoint(signals):
             return True
         return _position(trace_id(), run_id) < rules.sample_rate * (_LOW_64_BITS + 1)
+
+    def admits_loop(self) -> bool:
+        """Whether one more draft may ask the critic about its own question. See `ReviewLimits.admits_loop`."""
+        now = self._clock()
+        with self._lock:
+            if self._loops.total(now) >= _LOOPS_PER_MINUTE:
+                return False
+            self._loops.add(1, now)
+            return True
 
     def admit(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
@@ -217,6 +230,10 @@ class NoLimits:
     """Lets everything through. Implements `ReviewLimits`."""
 
     def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:  # noqa: ARG002 - the port's signature
+        """Return True."""
+        return True
+
+    def admits_loop(self) -> bool:
         """Return True."""
         return True
 

@@ -160,6 +160,10 @@ class ReviewLimits(Protocol):
         """
         ...
 
+    def admits_loop(self) -> bool:
+        """Whether one more draft may be reflected on whose prompt repeats a question of the critic."""
+        ...
+
     def admit(self, sku: str, size: int = 0, lasts: float = 3600.0) -> Permit | GateReason:
         """Let one model call through, or say what forbids it (`budget` or `circuit_open`).
 

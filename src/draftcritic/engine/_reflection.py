@@ -151,7 +151,7 @@ def judge(reply: Reply, policy: Policy, assessment: Assessment, call: ModelCall)
     if parsed.failure is not None:
         return failed(Failure(parsed.failure), policy, assessment, call=call)
     verdict = Verdict(parsed.verdict)
-    standby = {Verdict.REVISE: policy.default_revision, Verdict.REFUSE: policy.default_refusal}.get(verdict)
+    standby = standby_text(verdict, policy)
     return Judged(
         verdict,
         parsed.text or standby,
@@ -159,6 +159,11 @@ def judge(reply: Reply, policy: Policy, assessment: Assessment, call: ModelCall)
         defaulted=standby is not None and not parsed.text,
         call=call,
     )
+
+
+def standby_text(verdict: Verdict, policy: Policy) -> str | None:
+    """Return the configured text for a verdict that needs one."""
+    return {Verdict.REVISE: policy.default_revision, Verdict.REFUSE: policy.default_refusal}.get(verdict)
 
 
 def failed(

@@ -24,7 +24,6 @@ from draftcritic.core import (
     described,
     normalise_sku,
 )
-from draftcritic.core._secrets import error_summary
 from draftcritic.engine._failures import classify, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
@@ -38,6 +37,7 @@ from draftcritic.engine._reflection import (
     question_key,
     retrieve_rules,
     rules_query,
+    standby_text,
     to_messages,
 )
 from draftcritic.engine._sharing import Asked, Flight, Sharing
@@ -91,6 +91,7 @@ class Reflector:
         self._sharing = sharing
         self._caller = TimedCaller()
         self._reported: set[type] = set()
+        self._loop_reported = False
 
     def reflect(
         self, progress: Progress, assessment: Assessment, source: ModelSource
@@ -101,6 +102,9 @@ class Reflector:
             trace = partial(self._observer.trace_id, progress.origin)
             if not self._limits.samples(trace, turn.run_id, assessment.server_signals()):
                 return GateReason.SAMPLED_OUT
+            if turn.repeats_question and not self._limits.admits_loop():
+                self._warn_of_loop()
+                return GateReason.LOOP
             rules = yield from self._rules(turn)
             model = yield from self._model(source)
             key = self._key(turn, rules, assessment, model)
@@ -169,7 +173,19 @@ class Reflector:
         if asked.failure is not None or asked.reply is None:
             failure = asked.failure or Failure.ERROR
             return failed(failure, self._policy, assessment, error_type=asked.error_type, call=asked.call)
-        return judge(asked.reply, self._policy, assessment, asked.call)
+        outcome = judge(asked.reply, self._policy, assessment, asked.call)
+        if isinstance(outcome, Judged) and outcome.text and asked.boundary and asked.boundary in outcome.text.lower():
+            # The critic repeats its question, which is for no client.
+            return replace(outcome, text=standby_text(outcome.verdict, self._policy), defaulted=True)
+        return outcome
+
+    def _warn_of_loop(self) -> None:
+        _logger.log(
+            logging.DEBUG if self._loop_reported else logging.WARNING,
+            "more than ten drafts a minute were written from a prompt that repeats the critic's question. If the "
+            "critic's model asks another chat model in a thread of its own, pass it the run configuration",
+        )
+        self._loop_reported = True
 
     def _permitted(
         self, progress: Progress, model: CriticModel, prompt: Prompt
@@ -199,7 +215,7 @@ class Reflector:
         except Exception as error:
             if type(error) not in self._reported:
                 self._reported.add(type(error))
-                _logger.warning("failed to create the critic model: %s", error_summary(error))
+                _logger.warning("the critic's model cannot be had: %r", error)
             raise
         return made
 
@@ -240,7 +256,7 @@ class Reflector:
         output = "" if reply is None else _as_text(reply.content)
         usage = {} if reply is None else reply.usage
         yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id))
-        return _ended(call, reply, error)
+        return replace(_ended(call, reply, error), boundary=prompt.boundary)
 
     def _tell(self, make: Callable[[], Coroutine[Any, Any, None]]) -> Generator[Step, Any, None]:
         if not self._hooks:

@@ -28,6 +28,7 @@ class Asked:
         failure: in which way it failed when there is none.
         error_type: the qualified name of the exception behind that.
         unbilled: it failed in a way that no provider bills.
+        boundary: the boundary of the question.
     """
 
     call: ModelCall
@@ -35,6 +36,7 @@ class Asked:
     failure: Failure | None = None
     error_type: str | None = None
     unbilled: bool = False
+    boundary: str = ""
 
 
 class Flight:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any
 
-from draftcritic.engine import INTERNAL, is_reviewing, scoped
+from draftcritic.engine import scoped
 
 held_stream: ContextVar[bool] = ContextVar("draftcritic_held_stream", default=False)
 """Whether the call that starts here was asked for a stream, which is held back."""
@@ -64,8 +62,3 @@ def is_outermost() -> bool:
     """Whether a model call that starts here is made by the application and not by another model call."""
     frame = _current.get()
     return frame is None or not frame.open
-
-
-def is_critic(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a model call that starts here, with this run metadata, is the critic's own."""
-    return is_reviewing() or bool(metadata and metadata.get(INTERNAL))

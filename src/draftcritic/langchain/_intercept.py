@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from draftcritic.engine import current_mark
 from draftcritic.langchain._call import Arguments, Call
 from draftcritic.langchain._caught import Draft
-from draftcritic.langchain._frame import Frame, handed_on, is_critic, is_outermost
-from draftcritic.langchain._own_prompts import OwnPrompts
+from draftcritic.langchain._frame import Frame, handed_on, is_outermost
+from draftcritic.langchain._isolation import without_effects
 from draftcritic.langchain._rewrite import rewritten_result
 
 Catch = Callable[[], Sequence[Draft]]
@@ -70,21 +71,19 @@ class Interceptor:
 
     Args:
         reviewer: takes the drafts.
-        own_prompts: what the critic's model is being asked right now.
     """
 
     holds = False
     """Whether a stream is held back until its verdict."""
 
-    def __init__(self, reviewer: Reviewer, own_prompts: OwnPrompts | None = None) -> None:
+    def __init__(self, reviewer: Reviewer) -> None:
         self.reviewer = self._reviewer = reviewer
-        self._own_prompts = own_prompts or OwnPrompts()
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
-            return original(model, *args, **kwargs)
+            return original(_isolated(model, call), *args, **kwargs)
         args, kwargs = self._prepared(call, args, kwargs)
         frame = Frame()
         try:
@@ -100,7 +99,7 @@ class Interceptor:
         """Stand in for `BaseChatModel._agenerate_with_cache`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
-            return await original(model, *args, **kwargs)
+            return await original(_isolated(model, call), *args, **kwargs)
         args, kwargs = self._prepared(call, args, kwargs)
         frame = Frame()
         try:
@@ -170,8 +169,8 @@ class Interceptor:
         return args, kwargs
 
     def is_critics(self, call: Call) -> bool:
-        """Whether a call is the critic's own, through whatever wrapper or thread."""
-        return is_critic(call.metadata) or self._own_prompts.includes(call.prompt)
+        """Whether a call is the critic's own: it runs in the critic's context, or carries the mark in its metadata."""
+        return current_mark(call.metadata) is not None
 
     def _release(self, call: Call, result: Any) -> None:
         """Tell whoever waits for it that a result has its verdict."""
@@ -264,6 +263,12 @@ class Interceptor:
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: catch(False))
+
+
+def _isolated(model: Any, call: Call) -> Any:
+    """Return the model that is asked: one that the critic calls leaves no trace in the application's cache."""
+    mark = current_mark(call.metadata)
+    return model if mark is None else without_effects(model, mark.spared)
 
 
 def _applied(result: Any, texts: Iterable[str | None]) -> Any:

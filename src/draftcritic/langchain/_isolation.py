@@ -9,11 +9,12 @@ the call, below the review.
 
 from __future__ import annotations
 
+import weakref
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import Context, copy_context
 from typing import Any
 
-from draftcritic.engine import INTERNAL
+from draftcritic.engine import INTERNAL, Mark
 
 
 def isolated_context() -> Context:
@@ -42,23 +43,77 @@ def untraced() -> AbstractContextManager[None]:
     return tracing_context(parent=False, enabled=False)
 
 
-def isolated_config() -> dict[str, Any]:
+def isolated_config(mark: Mark) -> dict[str, Any]:
     """Return the run configuration of the critic's own call."""
-    return {"callbacks": [], "metadata": {INTERNAL: True}, "run_name": "draftcritic"}
+    return {"callbacks": [], "metadata": {INTERNAL: mark}, "run_name": "draftcritic"}
 
 
-def isolated_model(model: Any) -> Any:
-    """Return `model`, or a copy of it without callbacks and cache where it has some.
+def isolated_model(model: Any, spared: Any = None) -> Any:
+    """Return a copy of `model`, also of one that is bound to arguments, without callbacks and without a cache.
 
     The critic asks a new question each time (its delimiters are random): a cache entry would only fill the
-    application's cache. A model that has neither is used as it is, with whatever state it keeps.
-    """
-    from langchain_core.globals import get_llm_cache
-    from langchain_core.language_models import BaseChatModel
+    application's cache. The copy is made whether there is a cache now or not: one may be set at any time.
 
+    Args:
+        model: the critic's model.
+        spared: a rate limiter that belongs to the application; the copy takes no permit from it.
+    """
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables.base import RunnableBindingBase
+
+    if isinstance(model, RunnableBindingBase):
+        bound = isolated_model(model.bound, spared)
+        return model if bound is model.bound else model.model_copy(update={"bound": bound})
     if not isinstance(model, BaseChatModel):
         return model
-    cached = model.cache not in (None, False) or (model.cache is None and get_llm_cache() is not None)
-    if not (cached or model.callbacks or model.verbose):
-        return model
-    return model.model_copy(update={"cache": False, "callbacks": None, "verbose": False})
+    return _copies.of(model, {**_without_effects(model, spared), "callbacks": None, "verbose": False})
+
+
+class _Copies:
+    """The isolated copies of models that are still in use: a copy keeps the clients and the state that it makes."""
+
+    def __init__(self) -> None:
+        # Single operations on dictionaries are atomic, so no lock can be held across a fork.
+        self._copies: dict[int, tuple[weakref.ref[Any], dict[str, Any], dict[str, Any], Any]] = {}
+
+    def of(self, model: Any, update: dict[str, Any]) -> Any:
+        """Return the copy of a model with other fields, made again when the model has changed."""
+        number, fields = id(model), dict(model.__dict__)
+        known = self._copies.get(number)
+        if known is not None:
+            reference, before, updated, copy = known
+            if reference() is model and updated == update and _are_same(before, fields):
+                return copy
+        copy = model.model_copy(update=update)
+        try:
+            reference = weakref.ref(model, lambda _: self._copies.pop(number, None))
+        except TypeError:  # a class that allows no weak references
+            return copy
+        self._copies[number] = (reference, fields, update, copy)
+        return copy
+
+
+def _are_same(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    return before.keys() == now.keys() and all(value is now[name] for name, value in before.items())
+
+
+_copies = _Copies()
+
+
+def without_effects(model: Any, spared: Any = None) -> Any:
+    """Return a copy of a model within the critic's call that fills no cache and takes no permit of the application.
+
+    Args:
+        model: the chat model that is called somewhere inside the critic's call.
+        spared: see `isolated_model`.
+    """
+    update = _without_effects(model, spared)
+    changed = {name: value for name, value in update.items() if getattr(model, name, None) is not value}
+    return model.model_copy(update=changed) if changed else model
+
+
+def _without_effects(model: Any, spared: Any) -> dict[str, Any]:
+    update: dict[str, Any] = {"cache": False}
+    if spared is not None and getattr(model, "rate_limiter", None) is spared:
+        update["rate_limiter"] = None
+    return update

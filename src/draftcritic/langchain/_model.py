@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from draftcritic.core import reported_finish_reason, reported_model_name, resolve_model_name
-from draftcritic.engine import PromptMessage, Reply, TimedCaller, contained, within
+from draftcritic.engine import PromptMessage, Reply, TimedCaller, contained, reviewing, within
 from draftcritic.langchain._app_loop import OnLoop
 from draftcritic.langchain._caught import mapping_of
 from draftcritic.langchain._isolation import isolated_config, isolated_context, isolated_model, untraced
@@ -52,7 +52,8 @@ class ChatModelCritic:
         loop: the event loop of an asynchronous caller, for calls from another thread.
         apart: keep off the event loop of the caller, as far as the model can: it is not the application's own.
         caller: runs blocking calls with a timeout.
-        own_prompts: learns what is asked, for as long as it is answered.
+        own_prompts: remembers what is asked.
+        spared: the application's rate limiter, from which the call takes no permit.
         own_loop: runs asynchronous code that has no loop; None for a new loop each time.
     """
 
@@ -66,8 +67,10 @@ class ChatModelCritic:
         caller: TimedCaller | None = None,
         own_prompts: OwnPrompts | None = None,
         own_loop: OwnLoop | None = None,
+        spared: Any = None,
     ) -> None:
         self._model = model
+        self._spared = spared
         self._requested = requested
         self._loop = loop
         self._apart = apart
@@ -95,7 +98,7 @@ class ChatModelCritic:
 
     def call(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from synchronous code. See `CriticModel.call`."""
-        model, deadline = isolated_model(self._model), time.monotonic() + timeout
+        model, deadline = isolated_model(self._model, self._spared), time.monotonic() + timeout
         ways = self._ways(model, self._loop is not None and self._loop.is_running())
         for way in ways:
             try:
@@ -107,7 +110,7 @@ class ChatModelCritic:
 
     async def acall(self, messages: Sequence[Any], timeout: float) -> Reply:
         """Ask the model from a coroutine. See `CriticModel.acall`."""
-        model, deadline = isolated_model(self._model), time.monotonic() + timeout
+        model, deadline = isolated_model(self._model, self._spared), time.monotonic() + timeout
         ways = self._ways(model, True)
         for way in ways:
             try:
@@ -151,16 +154,18 @@ class ChatModelCritic:
             return await self._caller.acall(lambda: context.run(asyncio.run, make()), left)
         return await within(asyncio.wrap_future(outcome), left)
 
-    # Both note the question in the code that answers it: a call that is given up goes on answering.
+    # Both mark the call in the code that makes it: a call that is given up goes on.
 
     def _invoke(self, model: Any, messages: Sequence[Any]) -> Any:
-        with untraced(), self._own_prompts.answering(messages):
-            return model.invoke(messages, config=isolated_config())
+        self._own_prompts.remember(messages)
+        with untraced(), reviewing(self._spared) as mark:
+            return model.invoke(messages, config=isolated_config(mark))
 
     async def _ainvoke(self, model: Any, messages: Sequence[Any]) -> Any:
-        with untraced(), self._own_prompts.answering(messages):
+        self._own_prompts.remember(messages)
+        with untraced(), reviewing(self._spared) as mark:
             try:
-                return await model.ainvoke(messages, config=isolated_config())
+                return await model.ainvoke(messages, config=isolated_config(mark))
             except (SystemExit, KeyboardInterrupt) as stop:
                 # A task that raises these ends its loop.
                 error = contained(stop)

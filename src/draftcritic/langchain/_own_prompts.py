@@ -1,9 +1,9 @@
-"""Tells the critic's own call by what is asked, where neither context nor metadata comes along.
+"""Recognizes prompts that repeat one of the critic's own questions.
 
-A critic's model may hand its question to another chat model from a thread that it starts itself. The thread has none
-of the context variables, and the call none of the metadata; but the question is the critic's, and holds a random
-boundary: no draft's prompt has it. Whatever is done to the question, its lines broken anew or its text put into
-blocks, the boundary stays one word.
+A critic's model may pass its question to another chat model in a thread that it starts itself, where neither context
+nor run metadata comes along: its answer is reviewed as a draft, and the review asks the critic again. A question
+carries a random boundary, so a prompt that repeats one can be recognized, and such reviews be limited. That is all the
+boundary is good for: anyone who has read it can repeat it.
 """
 
 from __future__ import annotations
@@ -11,66 +11,52 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-_HEADER = "Boundary:"
-_BOUNDARY = re.compile(rf"{_HEADER}\s+([0-9a-f]{{16}})\b")
-"""How a question tells its boundary."""
-_AFTERWARDS = 5.0
-"""Seconds after its answer in which a question is still known: the model may have left a thread that asks it."""
+_BOUNDARY = re.compile(r"Boundary:\s+([0-9a-f]{16})\b")
+"""How a question gives its boundary."""
+_WORD = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
+"""A boundary, wherever it is repeated."""
+_REMEMBERED = 600.0
+"""Seconds for which a boundary is recognized: far longer than a loop takes to come back."""
+_MOST = 4096
+"""Boundaries that are remembered at most."""
 _DEPTH = 6
-"""How deep content blocks are looked into."""
+"""How deep content blocks are searched."""
 _NO_TEXT = frozenset({"base64", "data", "url"})
 """Keys of a content block that hold images and files."""
 
 
 class OwnPrompts:
-    """The questions that the critic's model is answering right now, or was until a moment ago."""
+    """The boundaries of the questions that the critic's model was asked in the last minutes."""
 
     def __init__(self) -> None:
-        # Single operations on dictionaries and sets are atomic, so no lock can be held across a fork.
-        self._marks: set[str] = set()
-        self._past: dict[str, float] = {}
+        # Single operations on dictionaries are atomic, so no lock can be held across a fork.
+        self._until: dict[str, float] = {}
 
-    @contextmanager
-    def answering(self, messages: Sequence[Any]) -> Iterator[None]:
-        """Know the last of `messages` by its boundary, or else by its text, while the block runs and a moment more."""
+    def remember(self, messages: Sequence[Any]) -> None:
+        """Remember the boundary of the question that the last message asks."""
         text = getattr(messages[-1], "content", None) if messages else None
-        if not isinstance(text, str):
-            yield
-            return
-        told = _BOUNDARY.search(text)
-        mark = text if told is None else told[1]
-        self._marks.add(mark)
-        try:
-            yield
-        finally:
-            if told is not None:
-                self._past[mark] = time.monotonic() + _AFTERWARDS
-            self._marks.discard(mark)
+        found = _BOUNDARY.search(text) if isinstance(text, str) else None
+        if found is not None:
+            self._until[found[1]] = time.monotonic() + _REMEMBERED
+        self._forget()
 
-    def includes(self, prompt: Any) -> bool:
-        """Whether a model's input holds one of the questions, as it is or in any other shape."""
-        if not (self._marks or self._past):
+    def repeated_in(self, prompt: Any) -> bool:
+        """Whether a model's input repeats one of the boundaries, in any shape."""
+        if not self._until:
             return False
         self._forget()
-        marks, past = list(self._marks), self._past
-        return any(_holds(text, marks, past) for text in _texts_of(prompt))
+        known = self._until
+        return any(word in known for text in _texts_of(prompt) for word in _WORD.findall(text))
 
     def _forget(self) -> None:
-        """Forget what is past, oldest first."""
+        """Forget what is too old, and the oldest where there are too many."""
         now = time.monotonic()
-        for mark, until in list(self._past.items()):
-            if until > now:
+        for word, until in list(self._until.items()):
+            if until > now and len(self._until) <= _MOST:
                 return
-            self._past.pop(mark, None)
-
-
-def _holds(text: str, marks: Sequence[str], past: Mapping[str, float]) -> bool:
-    if any(mark in text for mark in marks):
-        return True
-    return bool(past) and _HEADER in text and any(mark in past for mark in _BOUNDARY.findall(text))
+            self._until.pop(word, None)
 
 
 def _texts_of(prompt: Any) -> Iterator[str]:

@@ -46,6 +46,10 @@ NOT_EVALUATED_REASONS = (
     GateReason.SAMPLED_OUT,
     GateReason.BUDGET,
     GateReason.CIRCUIT_OPEN,
+    GateReason.FAIR_SHARE,
+    GateReason.RATE_LIMITED,
+    GateReason.BUSY,
+    GateReason.LOOP,
     GateReason.QUEUE_FULL,
     GateReason.NOT_A_DRAFT,
     GateReason.ABANDONED,
@@ -60,7 +64,15 @@ _FORCED_REASONS = (
     GateReason.CONFIDENT,
 )
 """The reasons that can stand on a draft with a fabrication finding: not every gate looks at findings first."""
-LIMIT_REASONS = (GateReason.SAMPLED_OUT, GateReason.BUDGET, GateReason.CIRCUIT_OPEN)
+LIMIT_REASONS = (
+    GateReason.SAMPLED_OUT,
+    GateReason.BUDGET,
+    GateReason.CIRCUIT_OPEN,
+    GateReason.FAIR_SHARE,
+    GateReason.RATE_LIMITED,
+    GateReason.BUSY,
+    GateReason.LOOP,
+)
 CIRCUIT_VALUES = {CircuitState.CLOSED: 0, CircuitState.HALF_OPEN: 1, CircuitState.OPEN: 2}
 _ENFORCED = {
     Verdict.APPROVE: Action.PASSED,
