@@ -116,6 +116,10 @@ def _findings(turn: Turn, policy: Policy) -> Findings | None:
             never_flag=policy.never_flag,
             read_only_tools=policy.read_only_tools,
             tool_actions=policy.tool_actions,
+            hearsay=turn.hearsay,
+            hearsay_calls=turn.hearsay_calls,
+            has_unread=turn.has_unread,
+            trusts_arguments=False,
         )
     )
 

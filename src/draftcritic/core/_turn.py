@@ -31,10 +31,13 @@ class Turn:
     Attributes:
         draft: the text parts of the answer, in order.
         run_id: the id of the model run that wrote the draft.
-        user_message: the text of the user's last message.
-        tool_calls: the calls since that message, each a mapping with `name`, `args`, `id` and, once the tool has
-            answered, `result`.
+        user_message: the text of the user's messages of this turn.
+        tool_calls: the calls of this turn, each a mapping with `name`, `args`, `id` and, once the tool has answered,
+            `result` and, for a call that failed, `status`.
         context: system message, earlier messages and retrieved documents, as text.
+        hearsay: text that grounds nothing but makes a finding doubtful, such as what another agent says.
+        hearsay_calls: tool calls that text of the prompt tells of, in the shape of `tool_calls`, likewise.
+        has_unread: the model saw something that is not text here, such as an image or a provider's search results.
         activation: the activation log that the application gives; see `compute_confidence`.
         retrieved: the activation log of retrieved documents whose scores are not trusted; adds tags, and may only
             lower the confidence.
@@ -54,6 +57,9 @@ class Turn:
     user_message: str = ""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     context: str = ""
+    hearsay: str = ""
+    hearsay_calls: tuple[Mapping[str, Any], ...] = ()
+    has_unread: bool = False
     activation: Mapping[str, Any] = field(default_factory=dict)
     retrieved: Mapping[str, Any] = field(default_factory=dict)
     requested: Mapping[str, Any] = field(default_factory=dict)

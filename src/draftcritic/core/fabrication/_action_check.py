@@ -56,8 +56,8 @@ class _Turn:
 
     @lazy
     def results(self) -> str:
-        """What the tools were given and gave back, in lower case."""
-        return self._grounding.tool_text.lower()
+        """What the tools that did not fail gave back, in lower case."""
+        return self._grounding.done_text.lower()
 
     @lazy
     def _records(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from draftcritic.core._fault import described
 from draftcritic.core._phrases import lines_of
 from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._outcome import has_failed
 from draftcritic.core.fabrication._sources import field_of, name_of
 
 logger = logging.getLogger(__name__)
@@ -22,19 +23,6 @@ _ANY_CHANGE, _ANY_CALL = "*", "+"
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 _RUNS = frozenset({"run", "execute", "exec"})
 _MAX_ARGUMENTS = 4000
-_MAX_RESULT = 400
-_FAILED = re.compile(
-    r"\s{0,9}(?:\W{0,3}(?:error|exception|failed|failure|traceback|invalid|unauthorized|forbidden|"
-    r"bad request|not found)\b"
-    r"|status code: [45]\d\d)",
-    re.IGNORECASE,
-)
-_FAILED_FIELD = re.compile(
-    r"[\"'](?:(?:error|exception|error_message)[\"']\s*:\s*(?!null|none|false|[\"']{2}|\{\}|\[\])\S"
-    r"|(?:success|ok|succeeded)[\"']\s*:\s*false"
-    r"|status[\"']\s*:\s*[\"'](?:error|failed|failure))",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -111,9 +99,14 @@ class _Tool:
         )
 
 
+def may_have_changed(call: Any) -> bool:
+    """Whether a call succeeded, and its tool's name is not that of one that only looks something up."""
+    return _changing_tool(call, (), ()) is not None
+
+
 def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]) -> _Tool | None:
     name = name_of(call)
-    if (name and name in read_only) or _has_failed(call):
+    if (name and name in read_only) or has_failed(call):
         return None
     parts = tuple(part.lower() for part in _PARTS.findall(name))
     known = _tool_words()
@@ -130,14 +123,6 @@ def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]
 
 def _value(call: Any, *fields: str) -> Any:
     return next((value for field in fields if (value := field_of(call, field)) is not None), None)
-
-
-def _has_failed(call: Any) -> bool:
-    result = _value(call, "result", "output", "response")
-    if result is None:
-        return False
-    text = _text(result, _MAX_RESULT)
-    return _FAILED.match(text) is not None or _FAILED_FIELD.search(text) is not None
 
 
 def _text(value: Any, most: int) -> str:

@@ -6,6 +6,7 @@ import logging
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -28,6 +29,9 @@ VERB_WINDOW = 60
 KEY_WINDOW = 32
 """Characters before a short hexadecimal id in which its key stands."""
 
+HEARSAY = 0.5
+"""Confidence in a finding that arguments of the model, another agent or text in the prompt contradicts."""
+_ACTION_KINDS = frozenset({"verb_claim", "action_claim", "intent_action_no_tool"})
 MAX_PAIRS = 20_000
 """Keys with values of one draft that are looked at; a draft with more is a dump of data."""
 
@@ -88,6 +92,10 @@ def detect_fabrication(
     never_flag: Iterable[str] | None = None,
     read_only_tools: Iterable[str] | None = None,
     tool_actions: Mapping[str, Iterable[str]] | None = None,
+    hearsay: str = "",
+    hearsay_calls: Sequence[Any] = (),
+    has_unread: bool = False,
+    trusts_arguments: bool = True,
 ) -> list[FabricationFinding]:
     """Return what the draft asserts and neither tool calls, context nor user message ground. Never raises.
 
@@ -103,12 +111,25 @@ def detect_fabrication(
         never_flag: words and tokens that are never flagged, such as the names of the application's products.
         read_only_tools: names of tools that change nothing: no claimed action is theirs.
         tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
+        hearsay: text that only makes a finding doubtful, such as what another agent says.
+        hearsay_calls: calls that a text only tells of, likewise.
+        has_unread: the model saw something that is not text here, such as an image.
+        trusts_arguments: what the model wrote as arguments counts even where the call only looked or failed; the plugin
+            makes a doubt of what such arguments alone ground.
 
     Returns:
         One finding for each identifier and kind, in the order of the checks, then of the draft.
     """
     try:
-        grounding = Grounding(tool_calls_this_turn, hydrated_context, user_message)
+        grounding = Grounding(
+            tool_calls_this_turn,
+            hydrated_context,
+            user_message,
+            hearsay=hearsay,
+            hearsay_calls=hearsay_calls,
+            has_unread=has_unread,
+            trusts_arguments=trusts_arguments,
+        )
         rules = rules_of(identifier_keys, identifier_patterns, never_flag, read_only_tools, tool_actions)
         return find_fabrications(response_text, grounding, rules, intent_verdict)
     except Exception as error:
@@ -122,9 +143,29 @@ def detect_fabrication(
 def find_fabrications(
     draft: str | None, grounding: Grounding, rules: FabricationRules = NO_RULES, intent: Any = None
 ) -> list[FabricationFinding]:
-    """Run all checks over a draft; the index `grounding` serves as many drafts of the turn as there are."""
+    """Run all checks over a draft; the index `grounding` serves as many drafts of the turn as there are.
+
+    A finding that hearsay grounds is only a doubt.
+    """
     if not isinstance(draft, str) or not draft or draft.isspace():
         return []
+    findings = _found(draft, grounding, rules, intent)
+    if not any(finding.confidence > HEARSAY for finding in findings):
+        return findings
+    if grounding.has_unread:
+        findings = [_doubted(finding) if finding.kind not in _ACTION_KINDS else finding for finding in findings]
+    wider = grounding.wider()
+    if wider is None:
+        return findings
+    kept = {(finding.identifier, finding.kind): finding.confidence for finding in _found(draft, wider, rules, intent)}
+    return [_doubted(finding, kept.get((finding.identifier, finding.kind), HEARSAY)) for finding in findings]
+
+
+def _doubted(finding: FabricationFinding, most: float = HEARSAY) -> FabricationFinding:
+    return finding if finding.confidence <= most else replace(finding, confidence=most)
+
+
+def _found(draft: str, grounding: Grounding, rules: FabricationRules, intent: Any) -> list[FabricationFinding]:
     grounding.renew()
     unique: dict[tuple[str, str], FabricationFinding] = {}
     for finding in _Draft(draft, rules.keys, grounding).findings():

@@ -8,6 +8,7 @@ from typing import Any
 
 from draftcritic.core.fabrication._dates import Day
 from draftcritic.core.fabrication._indexes import HYPHENS, WORD, Indexes
+from draftcritic.core.fabrication._sources import calls_of, text_of
 
 _SEARCHES = 256
 """Whole-text searches a draft may cost; each is linear in the context, so their number must not grow with the draft."""
@@ -28,7 +29,7 @@ _JOINTS = frozenset("-/:")
 
 
 class Grounding(Indexes):
-    """The sources of one turn: tool arguments and results, the context, the user's message.
+    """The sources of one turn: tool results, the context, the user's message, the arguments of what was done.
 
     Every index is built when it is first asked, and only what a plain search has not found asks one.
 
@@ -37,11 +38,36 @@ class Grounding(Indexes):
             the texts or values `result`, `output`, `response`, `args`, `input` as far as it has them.
         context: the context that the model saw.
         user_message: the user's message.
+        hearsay: text that grounds nothing but makes a finding doubtful, such as what another agent says.
+        hearsay_calls: calls that a text only tells of, likewise.
+        has_unread: the model saw something that is not text here: an image, the pages that a provider's search read.
+        trusts_arguments: arguments count even where the call only looked or failed.
     """
 
-    def __init__(self, tool_calls: Any = None, context: Any = "", user_message: Any = "") -> None:
-        super().__init__(tool_calls, context, user_message)
+    def __init__(
+        self,
+        tool_calls: Any = None,
+        context: Any = "",
+        user_message: Any = "",
+        *,
+        hearsay: str = "",
+        hearsay_calls: Any = (),
+        has_unread: bool = False,
+        trusts_arguments: bool = False,
+    ) -> None:
+        super().__init__(tool_calls, context, user_message, trusts_arguments=trusts_arguments)
+        self._hearsay = hearsay
+        self._hearsay_calls = calls_of(hearsay_calls)
+        self.has_unread = has_unread
         self.renew()
+
+    def wider(self) -> Grounding | None:
+        """Return the sources with all hearsay among them; None when there is none."""
+        if not (self._hearsay or self._hearsay_calls or self.has_untrusted_arguments):
+            return None
+        context = f"{text_of(self._context)}\n{self._hearsay}" if self._hearsay else self._context
+        calls = (*self.tool_calls, *self._hearsay_calls)
+        return Grounding(calls, context, self._user_message, trusts_arguments=True)
 
     def renew(self) -> None:
         """Give the next draft its own number of whole-text searches."""

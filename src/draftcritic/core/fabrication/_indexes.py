@@ -6,14 +6,17 @@ import re
 from typing import Any
 
 from draftcritic.core.fabrication import _scan
+from draftcritic.core.fabrication._action_tools import may_have_changed
 from draftcritic.core.fabrication._dates import Day
 from draftcritic.core.fabrication._lazy import lazy
+from draftcritic.core.fabrication._outcome import has_failed
 from draftcritic.core.fabrication._sources import calls_of, field_of, name_of, text_of
 from draftcritic.core.fabrication._values import with_plain_digits
 from draftcritic.core.fabrication._worded import worded_clocks
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-./]*")
-_RESULT_FIELDS = ("result", "output", "response", "args", "input")
+_RESULT_FIELDS = ("result", "output", "response")
+_ARGUMENT_FIELDS = ("args", "input")
 _ESCAPED = re.compile(r"\\(?:[\"nt/]|u[0-9a-fA-F]{4})")
 _UNICODE_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
@@ -34,12 +37,16 @@ class Indexes:
         tool_calls: see `Grounding`.
         context: see `Grounding`.
         user_message: see `Grounding`.
+        trusts_arguments: see `Grounding`.
     """
 
-    def __init__(self, tool_calls: Any = None, context: Any = "", user_message: Any = "") -> None:
+    def __init__(
+        self, tool_calls: Any = None, context: Any = "", user_message: Any = "", *, trusts_arguments: bool = False
+    ) -> None:
         self.tool_calls: tuple[Any, ...] = calls_of(tool_calls)
         self._context = context
         self._user_message = user_message
+        self._trusts_arguments = trusts_arguments
 
     @lazy
     def tool_names(self) -> tuple[str, ...]:
@@ -54,9 +61,24 @@ class Indexes:
 
     @lazy
     def values(self) -> tuple[Any, ...]:
-        """What the tools were given and what they returned, as the application has it."""
-        fields = (field_of(call, name) for call in self.tool_calls for name in _RESULT_FIELDS)
+        """What the tools returned, and what those that changed something were given, as the application has it."""
+        fields = (
+            field_of(call, name)
+            for call in self.tool_calls
+            for name in (
+                (*_RESULT_FIELDS, *_ARGUMENT_FIELDS)
+                if self._trusts_arguments or may_have_changed(call)
+                else _RESULT_FIELDS
+            )
+        )
         return tuple(value for value in fields if value is not None)
+
+    @lazy
+    def has_untrusted_arguments(self) -> bool:
+        """Whether a call that only looked or failed was given something: the model may have made it up."""
+        return not self._trusts_arguments and any(
+            field_of(call, name) and not may_have_changed(call) for call in self.tool_calls for name in _ARGUMENT_FIELDS
+        )
 
     @lazy
     def value_texts(self) -> tuple[str, ...]:
@@ -67,6 +89,12 @@ class Indexes:
     def conversation(self) -> str:
         """The context and the user's message."""
         return f"{text_of(self._context)}\n{text_of(self._user_message)}"
+
+    @lazy
+    def done_text(self) -> str:
+        """What the tools returned whose calls did not fail, as text."""
+        results = (field_of(call, name) for call in self.tool_calls if not has_failed(call) for name in _RESULT_FIELDS)
+        return "\n".join(text_of(result) for result in results if result is not None)
 
     @lazy
     def tool_text(self) -> str:
