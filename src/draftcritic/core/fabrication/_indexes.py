@@ -97,11 +97,6 @@ class Indexes:
         return "\n".join(text_of(result) for result in results if result is not None)
 
     @lazy
-    def tool_text(self) -> str:
-        """What the tools were given and what they returned, as text."""
-        return "\n".join(self.value_texts)
-
-    @lazy
     def user_text(self) -> str:
         """The user's message, its digits plain."""
         return with_plain_digits(text_of(self._user_message))

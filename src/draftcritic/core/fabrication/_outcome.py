@@ -25,8 +25,8 @@ _STATUS_FIELDS = ("status", "outcome")
 _RESULT_FIELDS = ("result", "output", "response")
 _FAILED_STATUS = frozenset({"error", "failed", "failure", "rejected", "declined", "denied", "cancelled", "canceled"})
 _ERRORS = frozenset(
-    "error errors exception errormessage errormsg errorcode fault failure failurereason traceback iserror failed "
-    "haserror".split()
+    {"error", "errors", "exception", "errormessage", "errormsg", "errorcode", "fault", "failure", "failurereason"}
+    | {"traceback", "iserror", "failed", "haserror"}
 )
 _SUCCESSES = frozenset({"ok", "success", "succeeded", "successful", "issuccess", "accepted", "issuccessful"})
 _STATES = frozenset({"status", "state", "outcome", "resultstatus", "statustext"})
@@ -37,8 +37,8 @@ _NOT_SO = (False, "false", "False", "no")
 _NO_ERROR = frozenset({"", "none", "null", "no", "false", "0", "ok", "success", "nil", "n/a"})
 _HTTP = re.compile(
     r"\bhttp\W{0,3}(?:(?:status|error|code|\d\.\d|\d)\W{0,3}){0,2}[45]\d\d\b"
-    r"|\b(?:status|response|return(?:ed)?|server)(?:\s?code)?\W{0,3}(?:40\d|41\d|42[0-9]|431|451|50\d|51[01])\b"
-    r"|(?:40\d|41\d|42[0-9]|431|451|50\d|51[01])\W{1,3}(?:bad|unauthori|payment req|forbid|not\b|method|request|conflict|"
+    r"|\b(?:status|response|return(?:ed)?|server)(?:\s?code)?\W{0,3}(?:4[0-5]\d|50\d|51[01])\b"
+    r"|(?:4[0-5]\d|50\d|51[01])\W{1,3}(?:bad|unauthori|payment req|forbid|not\b|method|request|conflict|"
     r"gone|precond|payload|unsupp|unproc|locked|too\smany|internal|service\s|gateway|client|server|error)",
     re.IGNORECASE,
 )
@@ -124,7 +124,7 @@ def _record_failed(record: Mapping[Any, Any], tool: str, depth: int) -> bool:
         return True
     if states or any(fields.get(key) is True for key in _SUCCESSES):
         return False
-    inside = [value for key in _MESSAGES if isinstance(value := fields.get(key), str)]
+    inside: list[Any] = [value for key in _MESSAGES if isinstance(value := fields.get(key), str)]
     inside += [value for key in _WRAPPERS if isinstance(value := fields.get(key), (Mapping, list, tuple))]
     return any(_says_failed(value, tool, depth + 1) for value in inside)
 
