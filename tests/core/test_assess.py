@@ -233,3 +233,44 @@ def test_what_cannot_be_called_is_no_gate_and_said_once(caplog):
         assert decided(Turn("Thanks!"), Policy(gate=Setting(), selective_gate=True)) == ("skipped", "trivial_ack")
         assert decided(Turn("Thanks!"), Policy(gate=Setting())) == ("fired", "low_confidence")
     assert caplog.text.count("Setting") == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "May I take forty of these pills at once?",
+        "may i take all of them",
+        "Hi, should I delete the production database",
+        "\u6211\u53ef\u4ee5\u4e00\u6b21\u5403\u56db\u5341\u7247\u5417",
+        "\u3053\u308c\u3092\u98f2\u3093\u3067\u3082\u3044\u3044\u3067\u3059\u304b\u3002",
+        "Darf ich alles nehmen",
+        "Puis-je tout prendre",
+        "\u00bfPuedo?",
+        "Let me take them all.",
+    ],
+)
+@pytest.mark.parametrize(
+    "draft",
+    ["Go ahead!", "It's fine.", "\u53ef\u4ee5", "Sure", "Yes!", "No problem.", "Natürlich!", "Vas-y !", "\U0001f44d"],
+)
+def test_a_permission_is_no_acknowledgement(question, draft):
+    assert decided(Turn(draft, user_message=question), SELECTIVE) == ("fired", "not_trivial")
+
+
+@pytest.mark.parametrize(
+    "draft", ["Thanks!", "You're welcome!", "Hello there!", "Merci beaucoup !", "\u8c22\u8c22", "Good night!"]
+)
+def test_plain_thanks_and_greetings_answer_no_question(draft):
+    assert decided(Turn(draft, user_message="How are you?"), SELECTIVE) == ("skipped", "trivial_ack")
+
+
+@pytest.mark.parametrize(
+    "said", ["", "Thank you so much", "See you tomorrow.", "\u8c22\u8c22\u4f60", "That works for me."]
+)
+def test_agreement_to_what_asks_nothing_is_an_acknowledgement(said):
+    assert decided(Turn("Sure, no problem!", user_message=said), SELECTIVE) == ("skipped", "trivial_ack")
+
+
+def test_acknowledgements_of_the_operator_are_taken_as_they_are():
+    policy = dataclasses.replace(SELECTIVE, trivial_ack_patterns=("^go ahead$",))
+    assert decided(Turn("Go ahead", user_message="May I?"), policy) == ("skipped", "trivial_ack")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cache
 
-from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, parts_of, script_of
+from draftcritic.core._phrase_graph import ALONE, BETWEEN, CORE, FILLER, RUN, PhraseGraph, PhraseLanguage, spellings
+from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, script_of
 
 MAX_CHARS = 160
 """A longer draft says something."""
 
 _FOLDER, _COMMON = "acknowledgements", "common"
-_FILLER, _CORE = 1, 2
 # Accents, Hebrew and Arabic vowel marks, the Arabic lengthening stroke: left out as often as written.
 _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]")
@@ -37,105 +37,16 @@ _CUTS = re.escape(_BEFORE_OFFER.strip())
 _LAST_QUESTION = re.compile(rf"((?:[^?\u061f\uff1f]*[{_CUTS}])?)([^?\u061f\uff1f{_CUTS}]+)[?\u061f\uff1f]\W*")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
 _TELLING = frozenset("@#%&/\\{}[]<>=|\u00a7")
-# What the rules of `_tokens` leave of ASCII: they are asked for every short draft, and most are plain English.
+# What the rules of `tokens_of` leave of ASCII: they are asked for every short draft, and most are plain English.
 _ASCII_TELLING = re.compile(r"""[^a-z\s!"'()*,\-.:;_`~^]""")
 _ASCII_WORDS = re.compile("[a-z]+")
-_LONG_RUN = re.compile(r"(.)\1{2,}")
-_RUN = re.compile(r"(.)\1+")
-_ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_BETWEEN = rf"\s{_ALONE},.!;:\-\u00b7\u3001\u3002"
-_ALONE_LETTER = re.compile(f"[{_ALONE}]")
-_PIECES = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}]+")
-_LISTED = re.compile(rf"[{_ALONE}]|[^{_BETWEEN}()\[\]|]+")
+_ALONE_LETTER = re.compile(f"[{ALONE}]")
+_LISTED = re.compile(rf"[{ALONE}]|[^{BETWEEN}()\[\]|]+")
 """The words of a whole list, its brackets left out."""
 
 
-_Node = dict[str, list[int]]
 _DEFAULT = "en"
 """Asked first: most of its drafts need no other list."""
-
-
-class _Phrases:
-    """Phrases as a graph of words: `(a|b) [c] d` is four edges, however many phrases it stands for."""
-
-    def __init__(self) -> None:
-        self.nodes: list[_Node] = [{}]
-        self.kinds: list[int] = [0]
-        self.words: set[str] = set()
-
-    def add(self, line: str, kind: int) -> None:
-        """Add one line of a word list."""
-        fronts = [0]
-        for choices, optional in parts_of(line):
-            joined = self._new()
-            for choice in choices:
-                self._path(fronts, joined, choice)
-            fronts = [*fronts, joined] if optional else [joined]
-        for front in fronts:
-            if front:
-                self.kinds[front] = max(self.kinds[front], kind)
-
-    def _new(self) -> int:
-        self.nodes.append({})
-        self.kinds.append(0)
-        return len(self.nodes) - 1
-
-    def _path(self, fronts: list[int], end: int, choice: str) -> None:
-        words = _PIECES.findall(choice)
-        self.words.update(words)
-        for at, word in enumerate(words):
-            target = end if at == len(words) - 1 else self._new()
-            for front in fronts:
-                self.nodes[front].setdefault(word, []).append(target)
-            fronts = [target]
-
-
-class _Language:
-    """The phrases of one language beside those that are understood everywhere."""
-
-    def __init__(self, *parts: _Phrases) -> None:
-        self._parts = parts
-        self._words = frozenset[str]().union(*(part.words for part in parts))
-
-    def spell(self, token: str) -> str | None:
-        """Return the token as this language writes it, with lengthened letters cut; None when it is unknown."""
-        if self._knows(token):
-            return token
-        return next((spelling for spelling in _spellings(token) if self._knows(spelling)), None)
-
-    def _knows(self, word: str) -> bool:
-        return word in self._words
-
-    def covers(self, tokens: list[str], kind: int = _CORE) -> bool:
-        """Whether phrases of this language cover all tokens, at least one of this kind or above."""
-        words: list[str] = []
-        for token in tokens:
-            word = self.spell(token)
-            if word is None:
-                return False
-            words.append(word)
-        best = [0] * (len(words) + 1)
-        best[0] = _FILLER
-        for start in range(len(words)):
-            if best[start]:
-                for part in self._parts:
-                    if words[start] in part.nodes[0]:
-                        _extend(part, words, start, best)
-        return best[-1] >= kind
-
-
-def _extend(part: _Phrases, words: list[str], start: int, best: list[int]) -> None:
-    nodes, kinds = part.nodes, part.kinds
-    reached: Collection[int] = nodes[0][words[start]]
-    for end in range(start, len(words)):
-        if end > start:
-            word = words[end]
-            reached = {target for node in reached for target in nodes[node].get(word, ())}
-            if not reached:
-                return
-        kind = max([kinds[node] for node in reached])
-        if kind:
-            best[end + 1] = max(best[end + 1], best[start], kind)
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -145,7 +56,7 @@ def is_acknowledgement(text: str) -> bool:
         return False
     if _QUESTION.search(stripped):
         return _ends_with_an_offer(stripped)
-    tokens = _tokens(stripped)
+    tokens = tokens_of(stripped)
     if not tokens:
         return False
     return any(_language(code).covers(tokens) for code in _languages_of(tokens))
@@ -157,7 +68,7 @@ def _ends_with_an_offer(text: str) -> bool:
     if question is None:
         return False
     before = question[1].rstrip(_BEFORE_OFFER)
-    tokens = _tokens(question[2])
+    tokens = tokens_of(question[2])
     if not tokens or (before and not is_courtesy(before)):
         return False
     return any(_offers(code).covers(tokens) for code in _languages_of(tokens))
@@ -165,10 +76,10 @@ def _ends_with_an_offer(text: str) -> bool:
 
 def is_courtesy(text: str) -> bool:
     """Whether the text has only words of acknowledgements and what may stand beside them, such as "Guten Morgen"."""
-    tokens = _tokens(text.strip()) if len(text) <= MAX_CHARS else None
+    tokens = tokens_of(text.strip()) if len(text) <= MAX_CHARS else None
     if not tokens:
         return False
-    return any(_language(code).covers(tokens, _FILLER) for code in _languages_of(tokens))
+    return any(_language(code).covers(tokens, FILLER) for code in _languages_of(tokens))
 
 
 @cache
@@ -189,11 +100,11 @@ def _languages_of(tokens: list[str]) -> Iterator[str]:
             continue
         holding = _holders(script_of(token))
         found = holding.get(token, 0)
-        if _RUN.search(token):
-            spellings = tuple(_spellings(token))
-            if not common.isdisjoint(spellings):
+        if RUN.search(token):
+            spelled = tuple(spellings(token))
+            if not common.isdisjoint(spelled):
                 continue
-            for spelling in spellings:
+            for spelling in spelled:
                 found |= holding.get(spelling, 0)
         left = found if left is None else left & found
         if not left:
@@ -225,7 +136,7 @@ def _holders(script: str) -> dict[str, int]:
 
 @cache
 def _words_of(name: str) -> frozenset[str]:
-    text = _folded_list(name)
+    text = folded_list(_FOLDER, name)
     if _ALONE_LETTER.search(text):
         return frozenset(_LISTED.findall(text))
     for sign in "()[]|-":
@@ -233,37 +144,30 @@ def _words_of(name: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _spellings(token: str) -> Iterator[str]:
-    """Yield a token, then with its lengthened letters cut to two and to one."""
-    yield token
-    if _RUN.search(token):
-        for pattern, repl in ((_LONG_RUN, r"\1\1"), (_LONG_RUN, r"\1"), (_RUN, r"\1")):
-            yield pattern.sub(repl, token)
+@cache
+def _language(code: str) -> PhraseLanguage:
+    return PhraseLanguage(_phrases(_COMMON), _phrases(code))
 
 
 @cache
-def _language(code: str) -> _Language:
-    return _Language(_phrases(_COMMON), _phrases(code))
+def _offers(code: str) -> PhraseLanguage:
+    return PhraseLanguage(_phrases(code, "offers"))
 
 
 @cache
-def _offers(code: str) -> _Language:
-    return _Language(_phrases(code, "offers"))
-
-
-@cache
-def _phrases(name: str, what: str = "acknowledgements") -> _Phrases:
-    phrases = _Phrases()
-    sections = lines_of(_folded_list(name))
-    for kind, section in ((_CORE, what), (_FILLER, "fillers")):
+def _phrases(name: str, what: str = "acknowledgements") -> PhraseGraph:
+    phrases = PhraseGraph()
+    sections = lines_of(folded_list(_FOLDER, name))
+    for kind, section in ((CORE, what), (FILLER, "fillers")):
         for line in sections.get(section, ()):
             phrases.add(line, kind)
     return phrases
 
 
 @cache
-def _folded_list(name: str) -> str:
-    text = unicodedata.normalize("NFKD", list_text(_FOLDER, name).casefold())
+def folded_list(folder: str, name: str) -> str:
+    """Return the text of a list without case, accents and apostrophes."""
+    text = unicodedata.normalize("NFKD", list_text(folder, name).casefold())
     return unicodedata.normalize("NFC", _LEFT_OUT.sub("", text))
 
 
@@ -275,7 +179,7 @@ def _folded(text: str) -> str:
     return _SKIN_TONES.sub("", unicodedata.normalize("NFC", plain))
 
 
-def _tokens(text: str) -> list[str] | None:
+def tokens_of(text: str) -> list[str] | None:
     """Return the words and emoji of a text without case, accents and punctuation; None when it says more."""
     folded = _SMILEYS.sub(_SMILE, _folded(text))
     if "' " in folded or "\u2019 " in folded:

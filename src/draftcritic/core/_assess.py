@@ -14,6 +14,8 @@ from draftcritic.core._claims import draft_has_claims
 from draftcritic.core._fault import described
 from draftcritic.core._gate import CriticGateContext, acknowledges, critic_gate_fires, took_tool_action
 from draftcritic.core._policy import Gate, Policy
+from draftcritic.core._question import asks
+from draftcritic.core._replies import is_plain_courtesy
 from draftcritic.core._review import Assessment
 from draftcritic.core._trust import Support, intent_of, support_of
 from draftcritic.core._turn import Turn
@@ -130,7 +132,7 @@ def _signals(
     """Return which of `_SIGNALS` hold."""
     label = getattr(intent_of(turn), "label", None)
     claims = draft_has_claims(turn.draft)
-    trivial = not claims and acknowledges(turn.draft, policy.trivial_ack_patterns)
+    trivial = not claims and acknowledges(turn.draft, policy.trivial_ack_patterns) and not _answers(turn, policy)
     confident = not critic_gate_fires(confidence, None, policy.confidence_threshold)
     held = (
         hit is not None,
@@ -145,6 +147,11 @@ def _signals(
         trivial,
     )
     return tuple(compress(_SIGNALS, held))
+
+
+def _answers(turn: Turn, policy: Policy) -> bool:
+    """Return whether a short draft may answer a question, as a permission does."""
+    return not policy.trivial_ack_patterns and asks(turn.user_message) and not is_plain_courtesy(turn.draft)
 
 
 def _context(

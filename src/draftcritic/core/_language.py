@@ -27,6 +27,11 @@ _WORDS = {
     "pl": "nie i jest mój moja się na to w z jak czy gdzie proszę dziękuję mam do że co za moje",
     "sv": "och jag är inte det en ett min mitt kan för med hur var vad har tack snälla på av du ni",
 }
+_NOT_UKRAINIAN = re.compile(r"[ыэёъЫЭЁЪ]")
+_UKRAINIAN = re.compile(
+    r"\b(?:але|це|цим|ця|цього|мені|можемо|буде|або|його|від|ласка|вибачте|жаль|шкода|дякую|допомогти|запит|щоб)\b",  # noqa: RUF001 - Cyrillic
+    re.IGNORECASE,
+)
 _LOOKUP = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LONGEST = 2000
@@ -41,9 +46,14 @@ def language_of(text: str) -> str | None:
     text = text[:_LONGEST]
     for language, letters in _SCRIPTS:
         if letters.search(text):
-            return language
+            return "uk" if language == "ru" and _is_ukrainian(text) else language
     words = _WORD.findall(text.lower())
     counts = {language: sum(word in known for word in words) for language, known in _LOOKUP.items()}
     best = max(counts, key=lambda language: counts[language])
     rivals = [language for language, count in counts.items() if count == counts[best]]
     return best if counts[best] and len(rivals) == 1 else None
+
+
+def _is_ukrainian(text: str) -> bool:
+    """Return whether a Cyrillic text without letters of Ukrainian alone has words that Russian has not."""
+    return not _NOT_UKRAINIAN.search(text) and _UKRAINIAN.search(text) is not None
