@@ -119,8 +119,9 @@ class _Wiring:
             critic_sku=_sku_of(settings.model),
         )
         runtime = Runtime(settings, recorder)
-        holds = settings.mode is Mode.ENFORCE and settings.streams is Streams.BUFFER
-        interceptor = (HoldingInterceptor if holds else Interceptor)(runtime)
+        enforces = settings.mode is Mode.ENFORCE
+        kind = HoldingInterceptor if enforces and settings.streams is Streams.BUFFER else Interceptor
+        interceptor = kind(runtime, enforces=enforces)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         if GRAPHS_NEED_HELP:
             graphs = GraphMetadata()

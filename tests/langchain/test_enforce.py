@@ -218,34 +218,41 @@ def test_the_state_of_a_graph_holds_one_answer(telemetry: Telemetry) -> None:
     assert state["messages"][-1].id == "m1"
 
 
-def test_what_a_replacement_keeps(telemetry: Telemetry) -> None:
+def test_a_replacement_keeps_only_what_says_nothing_of_the_draft(telemetry: Telemetry) -> None:
     enforce(telemetry)
     answer = AIMessage(
         [
-            {"type": "reasoning", "reasoning": "sign me", "signature": "s"},
-            {"type": "text", "text": f"The code {SECRET}", "annotations": [{"cited": SECRET}], "id": "t1"},
+            {"type": "reasoning", "reasoning": SECRET, "signature": "s"},
+            {"type": "text", "text": f"The code {SECRET}", "annotations": [{"cited": SECRET}], "id": "t1", "index": 1},
             {"type": "image_url", "image_url": "x"},
+            {"type": "text-plain", "text": SECRET, "mime_type": "text/plain"},
+            {"type": "non_standard", "value": {"note": SECRET}},
             {"type": "text", "text": "tail"},
         ],
         id="m1",
         name="bot",
         usage_metadata={"input_tokens": 5, "output_tokens": 7, "total_tokens": 12},
-        response_metadata={"model_name": "gpt-4o-mini", "logprobs": [SECRET], "finish_reason": "stop"},
-        additional_kwargs={"x": 1},
+        response_metadata={
+            "id": "resp_1",
+            "model_name": "gpt-4o-mini",
+            "logprobs": [SECRET],
+            "finish_reason": "stop",
+            "grounding_metadata": {"grounding_supports": [{"segment": {"text": SECRET}}]},
+            "token_usage": {"completion_tokens": 7, "details": {"reasoning_tokens": 3, "note": SECRET}},
+        },
+        additional_kwargs={"reasoning_content": SECRET, "audio": {"transcript": SECRET}},
+        invalid_tool_calls=[{"name": "f", "args": SECRET, "id": "2", "error": None}],
     )
     given = Chat(answers=[answer]).invoke("q")
-    assert given.content == [
-        {"type": "reasoning", "reasoning": "sign me", "signature": "s"},
-        {"type": "text", "text": SAFE, "id": "t1"},
-        {"type": "image_url", "image_url": "x"},
-    ]
-    assert (given.id, given.name, given.usage_metadata, given.additional_kwargs) == (
-        "m1",
-        "bot",
-        answer.usage_metadata,
-        {"x": 1},
-    )
-    assert given.response_metadata == {"model_name": "gpt-4o-mini", "finish_reason": "stop"}
+    assert given.content == [{"type": "text", "text": SAFE, "index": 1}]
+    assert (given.id, given.name, given.usage_metadata) == ("m1", "bot", answer.usage_metadata)
+    assert (given.additional_kwargs, given.invalid_tool_calls) == ({}, [])
+    assert given.response_metadata == {
+        "model_name": "gpt-4o-mini",
+        "finish_reason": "stop",
+        "token_usage": {"completion_tokens": 7, "details": {"reasoning_tokens": 3}},
+    }
+    assert SECRET in answer.text
 
 
 @pytest.mark.parametrize(
@@ -255,15 +262,16 @@ def test_what_a_replacement_keeps(telemetry: Telemetry) -> None:
         AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": "1"}]),
     ],
 )
-def test_a_tool_call_message_is_never_rewritten(answer: AIMessage, telemetry: Telemetry) -> None:
+def test_the_text_next_to_a_tool_call_is_reviewed_and_the_call_is_made(answer: AIMessage, telemetry: Telemetry) -> None:
     critic = enforce(telemetry)
     for kind in (Chat, StreamingChat):
         given = kind(answers=[answer]).invoke("q")
         assert given.tool_calls == answer.tool_calls
-        assert given.content == answer.content
-        (chunk,) = kind(answers=[answer]).stream("q")
-        assert chunk.tool_calls == answer.tool_calls
-    assert critic.calls == []
+        assert given.content == (SAFE if answer.content else "")
+        chunks = list(kind(answers=[answer]).stream("q"))
+        assert [c["name"] for chunk in chunks for c in chunk.tool_calls] == ["look_up"]
+        assert "".join(chunk.text for chunk in chunks) == (SAFE if answer.content else "")
+    assert len(critic.calls) == (4 if answer.content else 0)
 
 
 def test_a_structured_answer_is_never_rewritten(telemetry: Telemetry) -> None:
@@ -272,16 +280,29 @@ def test_a_structured_answer_is_never_rewritten(telemetry: Telemetry) -> None:
     assert model.invoke("q").content == '{"code": 1}'
 
 
-def test_a_cached_entry_is_never_changed(telemetry: Telemetry) -> None:
+@pytest.mark.parametrize("ask", [lambda m: m.invoke("q"), lambda m: asyncio.run(m.ainvoke("q"))])
+def test_a_refused_answer_is_not_cached(ask: Any, telemetry: Telemetry) -> None:
     cache = InMemoryCache()
     set_llm_cache(cache)
     try:
         critic = enforce(telemetry)
         model = Chat(answers=[DRAFT])
-        assert model.invoke("q").content == SAFE
-        assert model.invoke("q").content == SAFE
-        assert len(model.calls) == 1
-        assert len(critic.calls) == 2
+        assert [ask(model).content for _ in range(2)] == [SAFE, SAFE]
+        assert (len(model.calls), len(critic.calls), cache._cache) == (2, 2, {})
+    finally:
+        set_llm_cache(None)
+
+
+@pytest.mark.parametrize("ask", [lambda m: m.invoke("q"), lambda m: asyncio.run(m.ainvoke("q"))])
+def test_a_cached_answer_is_reviewed_and_its_entry_not_changed(ask: Any, telemetry: Telemetry) -> None:
+    cache = InMemoryCache()
+    set_llm_cache(cache)
+    try:
+        critic = Chat(answers=['{"verdict": "approve"}', VERDICTS["refuse"]])
+        DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic)
+        model = Chat(answers=[DRAFT])
+        assert [ask(model).content for _ in range(2)] == [DRAFT, SAFE]
+        assert (len(model.calls), len(critic.calls)) == (1, 2)
         ((entry,),) = cache._cache.values()
         assert entry.message.content == DRAFT
     finally:
@@ -375,16 +396,17 @@ def test_the_callers_error_goes_through(telemetry: Telemetry) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["approve", "refuse", "revise"])
-async def test_who_listens_to_tokens_hears_the_text_once_after_the_verdict(verdict: str, telemetry: Telemetry) -> None:
+async def test_listeners_to_tokens_get_the_text_once_after_the_verdict(verdict: str, telemetry: Telemetry) -> None:
     enforce(telemetry, VERDICTS.get(verdict, '{"verdict": "approve"}'))
-    said = DRAFT if verdict == "approve" else SAFE
+    words = DRAFT.replace(" ", "\n ").split("\n")
+    said = [*words, ""] if verdict == "approve" else [SAFE]
     model = StreamingChat(answers=[DRAFT])
     events = [e async for e in async_graph(model).astream_events(ASK, version="v2")]
     chunks = [e["data"]["chunk"] for e in events if e["event"] == "on_chat_model_stream"]
-    assert [chunk.text for chunk in chunks] == [said]
+    assert [chunk.text for chunk in chunks] == said
     messages = [m async for m, _ in async_graph(model).astream(ASK, stream_mode="messages")]
-    assert [m.text for m in messages] == [said]
-    assert [m.text for m, _ in sync_graph(model).stream(ASK, stream_mode="messages")] == [said]
+    assert [m.text for m in messages] == said
+    assert [m.text for m, _ in sync_graph(model).stream(ASK, stream_mode="messages")] == said
 
 
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: m.bind(stop=["x"]), lambda m: RunnableLambda(str) | m])

@@ -83,10 +83,17 @@ def test_every_form_of_input(prompt: Any, user: str) -> None:
         ([{"type": "thinking", "thinking": "secret"}, {"type": "text", "text": "b"}], "b"),
         ([{"type": "reasoning", "reasoning": "secret"}, {"text": "b"}], "b"),
         ([{"type": "text"}, {"type": "text", "text": "ok"}, {"type": "image_url"}], "ok"),
-        ([{"type": "unknown", "text": "x"}], ""),
+        ([{"type": "unknown", "text": "x"}], "x"),
+        (["a", {"type": "text-plain", "text": "b", "mime_type": "text/plain"}], "a\nb"),
+        ([{"type": "non_standard", "value": {"type": "note", "note": ["b", {"more": "c"}], "id": "i"}}], "b\nc"),
+        ([{"type": "audio", "base64": "AAAA", "transcript": "said"}], "said"),
+        ([{"type": "refusal", "refusal": "no"}], "no"),
+        ([{"type": "tool_use", "id": "1", "name": "f", "input": {"text": "x"}}], ""),
+        ([{"type": "non_standard", "value": {"type": "thinking", "thinking": "x"}}], ""),
+        ([{"type": "image", "base64": "AAAA", "mime_type": "image/png"}], ""),
     ],
 )
-def test_only_text_parts_are_the_draft(content: Any, draft: str) -> None:
+def test_the_draft_is_all_text_that_a_person_gets_to_read(content: Any, draft: str) -> None:
     assert extract(caught(AIMessage(content))).draft == draft
 
 

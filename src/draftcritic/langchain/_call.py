@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
-from draftcritic.langchain._caught import Answer, Caught, Draft
+from draftcritic.langchain._caught import Answer, Caught, Draft, mapping_of
+from draftcritic.langchain._deferred import is_pulse, pulses_of
 from draftcritic.langchain._graph import with_graph_metadata
+
+_logger = logging.getLogger(__name__)
 
 _KINDS = 64
 """Kinds of messages that are looked at once."""
+_WAYS_TO_STREAM = (("_should_use_protocol_streaming", "on_stream_event"), ("_should_stream", "on_llm_new_token"))
+"""LangChain's methods that decide whether a call streams, with the callback that gets what it streams."""
+_OF_GENERATE = frozenset({"messages", "stop", "run_manager", "async_api"})
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -32,6 +39,8 @@ class Call:
     exposed: bool = False
     run_manager: Any = None
     chunks: list[Any] = field(default_factory=list)
+    pulses: list[Any] = field(default_factory=list)
+    enforced: bool = False
 
     @classmethod
     def of_generate(cls, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
@@ -46,7 +55,7 @@ class Call:
             metadata=with_graph_metadata(getattr(run_manager, "metadata", None)),
             run=getattr(run_manager, "run_id", None),
             run_manager=run_manager,
-            exposed=_streams_tokens(model, run_manager),
+            pulses=pulses_of(run_manager),
         )
 
     @classmethod
@@ -64,6 +73,7 @@ class Call:
             run=(given or {}).get("run_id"),
             streamed=True,
             exposed=True,
+            pulses=pulses_of(config.get("callbacks")),
         )
 
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -99,6 +109,13 @@ class Call:
             return ()
         return [partial(self._caught, self.chunks, complete)]
 
+    def drafts_of_generations(self, complete: bool) -> Sequence[Draft]:
+        """Return the draft of a stream of generation chunks, as a model gives them; none when nothing had come yet."""
+        if not self.chunks:
+            return ()
+        answers = [Answer.of(chunk.message, mapping_of(chunk, "generation_info")) for chunk in self.chunks]
+        return [lambda: self._of_answers(answers, complete)]
+
     def drafts_of_message(self, message: Any, complete: bool) -> Sequence[Draft]:
         """Return the draft of a stream that collects its message itself; none when there is no message."""
         messages = () if message is None else (message,)
@@ -107,11 +124,14 @@ class Call:
         return [partial(self._caught, messages, complete)]
 
     def _caught(self, messages: Sequence[Any], complete: bool = True) -> Caught:
+        return self._of_answers([Answer.of(message) for message in messages], complete)
+
+    def _of_answers(self, answers: Sequence[Answer], complete: bool) -> Caught:
         prompt = self.prompt
         return Caught(
             model=self.model,
             prompt=tuple(prompt) if isinstance(prompt, list) else prompt,
-            answers=[Answer.of(message) for message in messages],
+            answers=answers,
             call_kwargs=self.kwargs,
             metadata=self.metadata,
             run_id="" if self.run is None else str(self.run),
@@ -121,6 +141,7 @@ class Call:
             streamed=self.streamed,
             exposed=self.exposed,
             complete=complete,
+            enforced=self.enforced,
         )
 
 
@@ -131,18 +152,37 @@ def _is_whole(kind: type[Any]) -> bool:
     return issubclass(kind, BaseMessage) and not issubclass(kind, BaseMessageChunk)
 
 
-def _streams_tokens(model: Any, run_manager: Any) -> bool:
-    """Whether a listener of the run, such as LangGraph's messages mode, sees the tokens while the model writes."""
-    handlers = getattr(run_manager, "handlers", None)
-    if not handlers:
-        return False
-    from langchain_core.language_models import BaseChatModel
-    from langchain_core.tracers._streaming import _StreamingCallbackHandler
+def streams_tokens(call: Call, *, asynchronous: bool) -> bool:
+    """Whether a listener of a run, such as LangGraph's messages mode, gets the tokens while the model writes.
 
-    kind = type(model)
-    if kind._stream is BaseChatModel._stream and kind._astream is BaseChatModel._astream:
+    Args:
+        call: a call that was not asked for as a stream.
+        asynchronous: it is a coroutine that calls.
+    """
+    listeners = [handler for handler in getattr(call.run_manager, "handlers", None) or () if not is_pulse(handler)]
+    if not listeners:
         return False
-    return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
+    kwargs = {key: value for key, value in call.kwargs.items() if key not in _OF_GENERATE}
+    asked = {**kwargs, "async_api": asynchronous, "run_manager": call.run_manager}
+    try:
+        for method, event in _WAYS_TO_STREAM:
+            streams = getattr(call.model, method, None)
+            if streams is not None and streams(**asked):
+                return any(_listens(handler, event) for handler in listeners)
+    except Exception:  # LangChain's own methods, of any version
+        _logger.debug("cannot find out whether a call streams its tokens", exc_info=True)
+    return False
+
+
+def _listens(handler: Any, event: str) -> bool:
+    """Whether a handler does something with an event; tracers write down what the application has anyway."""
+    from langchain_core.callbacks import BaseCallbackHandler
+    from langchain_core.tracers import BaseTracer
+
+    method = getattr(type(handler), event, None)
+    if isinstance(handler, BaseTracer):
+        return hasattr(handler, "tap_output_iter")
+    return method is not None and method is not getattr(BaseCallbackHandler, event, None)
 
 
 def _new_run_id() -> Any:

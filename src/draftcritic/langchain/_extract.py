@@ -7,7 +7,7 @@ from typing import Any
 
 from draftcritic.core import Turn, reported_model_name, resolve_model_name
 from draftcritic.langchain._backing import backing_of
-from draftcritic.langchain._caught import Answer, Caught
+from draftcritic.langchain._caught import Answer, Caught, are_calls, text_of_answers
 from draftcritic.langchain._content import text_of
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._structured import asks_for_structure
@@ -65,15 +65,14 @@ def extract(
 
 def draft_text(answers: Sequence[Answer]) -> str:
     """Return the text of a message, or of the chunks of a stream."""
-    return "".join([text_of(answer.content) for answer in answers])
+    return text_of_answers(answers)
 
 
 def is_no_draft(caught: Caught) -> bool:
-    """Whether the answer is a tool-call message or a structured answer."""
-    for answer in caught.answers:
-        if answer.tool_calls or answer.parsed:
-            return True
-    return asks_for_structure(caught.call_kwargs)
+    """Whether the answer is a structured answer, or a tool-call message that is only observed."""
+    if any(answer.parsed for answer in caught.answers) or asks_for_structure(caught.call_kwargs, caught.model):
+        return True
+    return not caught.enforced and are_calls(caught.answers)
 
 
 def messages_of(model: Any, prompt: Any) -> Sequence[Any]:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from draftcritic.engine import scoped
+from draftcritic.langchain._deferred import Recording
 
 held_stream: ContextVar[bool] = ContextVar("draftcritic_held_stream", default=False)
 """Whether the call that starts here was asked for a stream, which is held back."""
@@ -23,12 +24,16 @@ class Frame:
 
     Code that the model starts and leaves running (a task, a thread with a copied context) keeps the context variable;
     `open` tells it that the call is over.
+
+    Args:
+        recording: takes the callbacks of the runs that the model starts, when its draft is held back.
     """
 
-    __slots__ = ("open",)
+    __slots__ = ("open", "recording")
 
-    def __init__(self) -> None:
+    def __init__(self, recording: Recording | None = None) -> None:
         self.open = True
+        self.recording = recording
 
     def step(self) -> AbstractContextManager[None]:
         """Hold the frame while the model works; never across a `yield` to the caller."""
@@ -62,3 +67,9 @@ def is_outermost() -> bool:
     """Whether a model call that starts here is made by the application and not by another model call."""
     frame = _current.get()
     return frame is None or not frame.open
+
+
+def current_recording() -> Recording | None:
+    """Return what takes the callbacks of a run that starts here: its draft is held back, or it is part of one."""
+    frame = _current.get()
+    return frame.recording if frame is not None and frame.open else None

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from draftcritic.engine import current_mark
-from draftcritic.langchain._call import Arguments, Call
+from draftcritic.langchain._call import Call, streams_tokens
 from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._frame import Frame, handed_on, is_outermost
 from draftcritic.langchain._isolation import without_effects
@@ -71,36 +71,36 @@ class Interceptor:
 
     Args:
         reviewer: takes the drafts.
+        enforces: the verdict decides what the caller gets.
     """
 
     holds = False
     """Whether a stream is held back until its verdict."""
 
-    def __init__(self, reviewer: Reviewer) -> None:
+    def __init__(self, reviewer: Reviewer, *, enforces: bool = False) -> None:
+        self.enforces = enforces or self.holds
         self.reviewer = self._reviewer = reviewer
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
-            return original(_isolated(model, call), *args, **kwargs)
-        args, kwargs = self._prepared(call, args, kwargs)
+            return original(isolated(model, call), *args, **kwargs)
+        call.exposed = streams_tokens(call, asynchronous=False)
         frame = Frame()
         try:
             with frame.step():
                 result = original(model, *args, **kwargs)
         finally:
             frame.open = False
-        released = _applied(result, self._reviewer.take(lambda: call.drafts_of_result(result)))
-        self._release(call, released)
-        return released
+        return applied(result, self._reviewer.take(lambda: call.drafts_of_result(result)))
 
     async def agenerate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._agenerate_with_cache`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
-            return await original(_isolated(model, call), *args, **kwargs)
-        args, kwargs = self._prepared(call, args, kwargs)
+            return await original(isolated(model, call), *args, **kwargs)
+        call.exposed = streams_tokens(call, asynchronous=True)
         frame = Frame()
         try:
             with frame.step():
@@ -108,9 +108,7 @@ class Interceptor:
         finally:
             frame.open = False
         call.loop = asyncio.get_running_loop()
-        released = _applied(result, await self._reviewer.atake(lambda: call.drafts_of_result(result)))
-        await self._arelease(call, released)
-        return released
+        return applied(result, await self._reviewer.atake(lambda: call.drafts_of_result(result)))
 
     # A handler for a generator returns one: the function that it stands in gives out its items, and closes it.
 
@@ -164,19 +162,13 @@ class Interceptor:
         self._reviewer.found(documents)
         return documents
 
-    def _prepared(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:  # noqa: ARG002
-        """Return the arguments that the original is called with."""
-        return args, kwargs
+    def configure(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Stand in for LangChain's `_configure`, which makes the callback manager of a run."""
+        return original(*args, **kwargs)
 
     def is_critics(self, call: Call) -> bool:
         """Whether a call is the critic's own: it runs in the critic's context, or carries the mark in its metadata."""
         return current_mark(call.metadata) is not None
-
-    def _release(self, call: Call, result: Any) -> None:
-        """Tell whoever waits for it that a result has its verdict."""
-
-    async def _arelease(self, call: Call, result: Any) -> None:
-        """Tell whoever waits for it that a result has its verdict."""
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
@@ -191,6 +183,7 @@ class Interceptor:
     def _wants(self, call: Call) -> bool:
         if not self._is_draft(call):
             return False
+        call.enforced = self.enforces
         call.origin = self._reviewer.capture(call.run)
         return True
 
@@ -265,13 +258,14 @@ class Interceptor:
                 self._reviewer.take(lambda: catch(False))
 
 
-def _isolated(model: Any, call: Call) -> Any:
+def isolated(model: Any, call: Call) -> Any:
     """Return the model that is asked: one that the critic calls leaves no trace in the application's cache."""
     mark = current_mark(call.metadata)
     return model if mark is None else without_effects(model, mark.spared)
 
 
-def _applied(result: Any, texts: Iterable[str | None]) -> Any:
+def applied(result: Any, texts: Iterable[str | None]) -> Any:
+    """Return a `ChatResult` with the texts of its reviews, itself when they change nothing."""
     return rewritten_result(result, texts) if texts else result
 
 

@@ -101,6 +101,7 @@ class OverrideHandlers:
         if self._interceptor.is_critics(call) or not is_outermost():
             return None
         call.streamed = streamed
+        call.enforced = self._interceptor.enforces
         call.exposed = streamed and not self._interceptor.holds
         call.origin = self._reviewer.capture(call.run)
         if streamed:

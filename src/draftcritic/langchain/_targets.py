@@ -43,6 +43,8 @@ CHAT_TARGETS = (
     Target(CHAT_MODELS, "BaseChatModel", "_iter_v2_events", lambda i: i.events, required=False),
     Target(CHAT_MODELS, "BaseChatModel", "_aiter_v2_events", lambda i: i.aevents, required=False),
 )
+HOLDING_TARGETS = (Target("langchain_core.callbacks", "manager", "_configure", lambda i: i.configure, required=False),)
+"""What else a held draft needs: the runs that a model starts get their callbacks there."""
 RETRIEVER_TARGETS = (
     Target("langchain_core.retrievers", "BaseRetriever", "invoke", lambda i: i.retrieve),
     Target("langchain_core.retrievers", "BaseRetriever", "ainvoke", lambda i: i.aretrieve),
@@ -61,7 +63,8 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Insta
     """
     done: list[Installed] = []
     try:
-        for target in (*CHAT_TARGETS, *(RETRIEVER_TARGETS if retrievers else ())):
+        held = HOLDING_TARGETS if interceptor.holds else ()
+        for target in (*CHAT_TARGETS, *held, *(RETRIEVER_TARGETS if retrievers else ())):
             owner = getattr(import_module(target.module), target.owner)
             method = inspect.getattr_static(owner, target.method, None)
             if method is None:

@@ -1,0 +1,280 @@
+"""What holds one draft back: in place of the model, its run manager and its cache while it writes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.langchain._call import Arguments, Call
+from draftcritic.langchain._caught import Draft
+from draftcritic.langchain._deferred import Event, Recording, areplay, pulse, replay
+from draftcritic.langchain._frame import Frame, holding
+from draftcritic.langchain._released import chunk_generations, events_of, new_tokens, show_callbacks, whole_of
+from draftcritic.langchain._rewrite import rewritten_generation, rewritten_message, shown
+
+if TYPE_CHECKING:
+    from draftcritic.langchain._hold import HoldingInterceptor
+    from draftcritic.langchain._intercept import AsyncItems, Items
+
+_logger = logging.getLogger(__name__)
+
+
+def silenced(recording: Recording, manager: Any) -> Any:
+    """Return a callback or run manager that records; one that nobody listens to when it cannot be copied."""
+    try:
+        return recording.muted(manager)
+    except Exception:  # a manager of the application's own class
+        _logger.debug("the callbacks of %s are dropped", type(manager).__name__, exc_info=True)
+        noop = getattr(type(manager), "get_noop_manager", None)
+        return noop() if noop is not None else type(manager)(handlers=[])
+
+
+class HeldCall:
+    """A call of `_generate_with_cache` whose result and callbacks wait for the verdict."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.recording = Recording()
+        self.frame = Frame(self.recording)
+        self.cache = _CacheAfterVerdict(call.model)
+        self.model = self.cache.model
+        self.tokens: list[Callable[[], Any]] = []
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """End; after an error nothing that was recorded is replayed."""
+        self.frame.open = False
+        if error is not None:
+            self.recording.end(dropped=True)
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Return the arguments of the call with a run manager that records."""
+        muted = silenced(self.recording, self.call.run_manager)
+        if len(args) > 2:
+            return (*args[:2], muted, *args[3:]), kwargs
+        return args, {**kwargs, "run_manager": muted}
+
+    def end(self, released: Any, *, changed: bool) -> Sequence[Event]:
+        """Return the callbacks to replay; with a changed result none, and `tokens` speak of the new one."""
+        manager = self.call.run_manager
+        if changed and manager is not None:
+            show_callbacks(manager, released)
+            for name, values, named in new_tokens(released, *self.recording.streamed(self.call.run)):
+                self.tokens.append(partial(getattr(manager, name), *values, **named))
+        return self.recording.end(dropped=changed)
+
+
+class HeldEvents:
+    """A call of `_iter_v2_events` whose events wait for the verdict."""
+
+    def __init__(self, call: Call, kwargs: dict[str, Any]) -> None:
+        self.call = call
+        self.run_manager = kwargs["run_manager"]
+        self.recording = Recording()
+        self.frame = Frame(self.recording)
+        self.events: list[Any] = []
+        self.callbacks: Sequence[Event] = ()
+        self.is_abandoned = False
+        self._stream = kwargs["stream"]
+        self._shadow = type(self._stream)(message_id=self._stream.message_id)
+        self._text: str | None = None
+        self.arguments = {
+            **kwargs,
+            "stream": self._shadow,
+            "run_manager": silenced(self.recording, self.run_manager),
+        }
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """End; after an error the draft is abandoned."""
+        self.frame.open = False
+        if error is not None:
+            self.recording.end(dropped=True)
+            self.is_abandoned = bool(self.events)
+
+    def drafts(self) -> Sequence[Draft]:
+        """Return the draft that the events make up."""
+        return self.call.drafts_of_message(self._message, not self.is_abandoned)
+
+    def decide(self, texts: Iterable[str | None]) -> None:
+        """Take the verdict."""
+        self._text = next(iter(texts or ()), None)
+        own = ("on_stream_event", self.call.run)
+        kept = self.recording.end(dropped=self._text is not None)
+        self.callbacks = [each for each in kept if (each.name, each.kwargs.get("run_id")) != own]
+
+    def released(self) -> Iterator[Any]:
+        """Give out the events after the verdict, each as the application's stream takes it in."""
+        if self._text is None:
+            self._stream._generation_info.update(self._shadow._generation_info)
+            events: Iterable[Any] = self.events
+        else:
+            message = shown(rewritten_message(self._message, self._text))
+            events = events_of(message, self._stream.message_id)
+        for event in events:
+            self._stream.dispatch(event)
+            yield event
+
+    @property
+    def _message(self) -> Any:
+        # A producer may leave out the event that finishes the message; LangChain then finishes it after the last event.
+        return self._shadow.output_message or (self._shadow._assemble_message() if self.events else None)
+
+
+class HeldStream:
+    """In place of a chat model in LangChain's `stream`: gives its chunks out after the verdict."""
+
+    def __init__(self, interceptor: HoldingInterceptor, call: Call) -> None:
+        self._held_by = interceptor
+        self._held_call = call
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._held_call.model, name)
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Ask a model that has no stream. Its own call is held back."""
+        with holding():
+            return self._held_call.model.invoke(*args, **kwargs)
+
+    async def ainvoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Ask a model that has no stream. See `invoke`."""
+        with holding():
+            return await self._held_call.model.ainvoke(*args, **kwargs)
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Items:
+        call, recording = self._held_call, Recording()
+        frame = Frame(recording)
+        self._held_by.capture(call)
+        source = call.model._stream(*args, **kwargs)
+        complete = False
+        try:
+            with frame.step():
+                for chunk in source:
+                    call.chunks.append(chunk)
+                    pulse(call.pulses)
+            complete = True
+        finally:
+            frame.open = False
+            if not complete:
+                recording.end(dropped=True)
+                self._held_by.judge(lambda: call.drafts_of_generations(False))
+        text = _first(self._held_by.judge(lambda: call.drafts_of_generations(True)))
+        replay(recording.end(dropped=text is not None))
+        yield from _released(call, text)
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncItems:
+        call, recording = self._held_call, Recording()
+        frame = Frame(recording)
+        self._held_by.capture(call)
+        source = call.model._astream(*args, **kwargs)
+        complete = False
+        try:
+            with frame.step():
+                async for chunk in source:
+                    call.chunks.append(chunk)
+                    pulse(call.pulses)
+            complete = True
+        finally:
+            frame.open = False
+            if not complete:
+                recording.end(dropped=True)
+                self._held_by.judge(lambda: call.drafts_of_generations(False))
+        text = _first(await self._held_by.ajudge(call, lambda: call.drafts_of_generations(True)))
+        await areplay(recording.end(dropped=text is not None))
+        for chunk in _released(call, text):
+            yield chunk
+
+
+def _released(call: Call, text: str | None) -> Iterable[Any]:
+    if text is None or not call.chunks:
+        return call.chunks
+    generation = rewritten_generation(whole_of(call.chunks), text)
+    return chunk_generations(generation)
+
+
+def _first(texts: Iterable[str | None]) -> str | None:
+    return next(iter(texts or ()), None)
+
+
+class _CacheAfterVerdict:
+    """The application's cache of answers, which a refused answer must not get into.
+
+    Attributes:
+        model: what LangChain's method runs with: a stand-in for the model when it has a cache.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._cache: Any = None
+        self.model = model
+        cache = _cache_of(model)
+        if cache is not None:
+            self._cache = _kept_writes()(cache)
+            self.model = _WithCache(model, self._cache)
+
+    def write(self) -> None:
+        """Write what the call wrote."""
+        if self._cache is not None:
+            for args in self._cache.writes:
+                self._cache.cache.update(*args)
+
+    async def awrite(self) -> None:
+        """Write what the call wrote."""
+        if self._cache is not None:
+            for args in self._cache.writes:
+                await self._cache.cache.aupdate(*args)
+
+
+class _WithCache:
+    """A chat model with another cache."""
+
+    def __init__(self, model: Any, cache: Any) -> None:
+        self._cached_model = model
+        self.cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cached_model, name)
+
+
+def _cache_of(model: Any) -> Any:
+    """Return the cache that LangChain asks for a call of a model; None when there is none."""
+    from langchain_core.caches import BaseCache
+    from langchain_core.globals import get_llm_cache
+
+    if model.cache is False:
+        return None
+    return model.cache if isinstance(model.cache, BaseCache) else get_llm_cache()
+
+
+@lru_cache(1)
+def _kept_writes() -> type[Any]:
+    from langchain_core.caches import BaseCache
+
+    class KeptWrites(BaseCache):
+        """Reads from a cache, and keeps what is written to it."""
+
+        def __init__(self, cache: Any) -> None:
+            self.cache = cache
+            self.writes: list[tuple[Any, ...]] = []
+
+        def lookup(self, prompt: str, llm_string: str) -> Any:
+            return self.cache.lookup(prompt, llm_string)
+
+        async def alookup(self, prompt: str, llm_string: str) -> Any:
+            return await self.cache.alookup(prompt, llm_string)
+
+        def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
+            self.writes.append((prompt, llm_string, return_val))
+
+        async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
+            self.writes.append((prompt, llm_string, return_val))
+
+        def clear(self, **kwargs: Any) -> None:
+            self.cache.clear(**kwargs)
+
+    return KeptWrites
