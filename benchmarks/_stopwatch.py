@@ -43,7 +43,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "record: attributes chosen": ("draftcritic.telemetry._recorder:review_attributes",),
     "record: points, ours": ("draftcritic.telemetry._metrics:Metrics.reviewed",),
-    "record: log event, ours": ("draftcritic.telemetry._recorder:emit_evaluation",),
+    "record: log event, ours": ("draftcritic.telemetry._recorder:emit_evaluations",),
     "SDK: span started": ("opentelemetry.sdk.trace:Tracer.start_span",),
     "SDK: attributes set": ("opentelemetry.sdk.trace:Span.set_attributes",),
     "SDK: span ended": ("opentelemetry.sdk.trace:Span.end",),

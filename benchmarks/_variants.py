@@ -137,7 +137,7 @@ _WRITTEN: dict[str, Any] = {
     "draftcritic.gate.decision": "skipped",
     "draftcritic.gate.reason": "trivial_ack",
     "draftcritic.action": "recorded",
-    "draftcritic.verdict.source": "gate",
+    "draftcritic.verdict.source": "none",
     "draftcritic.verdict": "approve",
 }
 """The attributes of a skipped review's span."""

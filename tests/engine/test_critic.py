@@ -15,7 +15,6 @@ from draftcritic.core import (
     GateReason,
     Judged,
     Mode,
-    NotEvaluated,
     Policy,
     Skipped,
     Turn,
@@ -89,7 +88,7 @@ async def test_a_skipped_draft_costs_no_call(review, mode, action):
     model = ScriptedCriticModel([])
     result, observer = await review(CONFIDENT, model, mode=mode)
     assert isinstance(result.outcome, Skipped)
-    assert (result.verdict, result.source, result.action) == ("approve", "gate", action)
+    assert (result.verdict, result.source, result.action) == (None, "none", action)
     assert (model.calls, observer.moments) == (0, [])
 
 
@@ -97,14 +96,14 @@ async def test_gate_mode_makes_no_call(review):
     model = ScriptedCriticModel([])
     result, _ = await review(DRAFT, model, mode=Mode.GATE)
     assert isinstance(result.outcome, GateOnly)
-    assert (result.verdict, result.source, result.action, model.calls) == ("approve", "gate", "recorded", 0)
+    assert (result.verdict, result.source, result.action, model.calls) == (None, "none", "recorded", 0)
 
 
 async def test_what_is_no_draft_has_no_verdict(review):
     model = ScriptedCriticModel([])
     result, observer = await review(Turn(""), model)
-    assert isinstance(result.outcome, NotEvaluated)
-    assert (result.verdict, result.source, result.action) == (None, None, "recorded")
+    assert isinstance(result.outcome, Skipped)
+    assert (result.verdict, result.source, result.action) == (None, "none", "recorded")
     assert (result.assessment.decision, result.assessment.reason) == ("not_evaluated", "not_a_draft")
     assert (observer.reviews, model.calls) == ([result], 0)
 
@@ -193,7 +192,7 @@ async def test_odd_token_counts_never_become_numbers(review):
 
 async def test_a_gate_of_the_user_that_says_no_skips(review):
     result, _ = await review(DRAFT, ScriptedCriticModel([]), policy=Policy(gate=lambda _: False))
-    assert (result.assessment.reason, result.source) == ("custom_gate", VerdictSource.GATE)
+    assert (result.assessment.reason, result.source) == ("custom_gate", VerdictSource.NONE)
 
 
 async def test_a_model_that_is_slow_to_be_had_blocks_no_event_loop():

@@ -8,7 +8,7 @@ import logging
 import pytest
 from support.reviewing import APPROVE, DRAFT, Listener
 
-from draftcritic.core import Action, Failed, Failure, GateDecision, Mode, OnFailure, Policy, Turn, Verdict
+from draftcritic.core import Action, Failed, Failure, GateDecision, Mode, OnFailure, Policy, Turn
 from draftcritic.engine import Critic, NullObserver, is_reviewing
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
@@ -20,7 +20,7 @@ async def test_a_model_that_cannot_be_made_is_a_failure_that_is_said_once(review
     observer = RecordingObserver()
     critic = Critic(Policy(), Mode.OBSERVE, observer)
     for _ in range(2):
-        assert critic.review(DRAFT, make).outcome == Failed(Failure.ERROR, Verdict.APPROVE, None, "ImportError", None)
+        assert critic.review(DRAFT, make).outcome == Failed(Failure.ERROR, error_type="ImportError")
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
         "the critic's model cannot be had: ImportError('no module named langchain_openai')"
     ]
@@ -79,7 +79,7 @@ def wrapped(cause: Exception) -> Exception:
 async def test_a_failed_call_fails_open(review, error, failure, error_type):
     listener = Listener()
     result, observer = await review(DRAFT, ScriptedCriticModel([error], name="m"), hooks=[listener])
-    assert (result.verdict, result.source, result.action) == ("approve", "failure", "failed_open")
+    assert (result.verdict, result.source, result.action) == (None, "none", "failed_open")
     assert result.failure == failure
     assert result.outcome.error_type == error_type
     assert result.call.error_type == error_type
@@ -98,7 +98,7 @@ async def test_a_failed_call_fails_open(review, error, failure, error_type):
 )
 async def test_an_answer_without_a_clear_verdict_is_a_failure(review, answer, failure):
     result, _ = await review(DRAFT, ScriptedCriticModel([answer], usage={"input_tokens": 3, "output_tokens": 4}))
-    assert (result.verdict, result.failure, result.action) == ("approve", failure, "failed_open")
+    assert (result.verdict, result.failure, result.action) == (None, failure, "failed_open")
     assert result.call.error_type is None
     assert result.call.usage.output_tokens == 4
 
@@ -106,7 +106,7 @@ async def test_an_answer_without_a_clear_verdict_is_a_failure(review, answer, fa
 async def test_a_failed_call_fails_closed_when_the_policy_says_so(review):
     policy = Policy(on_failure=OnFailure.REFUSE, default_refusal="cannot help")
     result, _ = await review(DRAFT, ScriptedCriticModel([TimeoutError()]), policy=policy)
-    assert (result.verdict, result.source, result.action) == ("refuse", "failure", "failed_closed")
+    assert (result.verdict, result.source, result.action) == (None, "none", "failed_closed")
     assert result.outcome.text == "cannot help"
 
 
@@ -170,8 +170,8 @@ async def test_what_stops_the_caller_goes_through_as_it_is_and_ends_the_record(s
     with pytest.raises(type(stop)) as caught:
         critic.review(DRAFT, ScriptedCriticModel([stop]))
     assert caught.value is stop
-    assert [r.failure for r in observer.reviews] == ["cancelled"]
-    assert (observer.reviews[0].verdict, observer.reviews[0].action) == ("approve", "failed_open")
+    assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
+    assert observer.reviews[0].action == "recorded"
     assert [moment for moment, _ in observer.moments] == ["start", "end"]
     assert [heard[0] for heard in listener.heard] == ["start", "end"]
 
@@ -194,7 +194,7 @@ async def test_a_cancelled_review_ends_its_record_and_tells_the_hooks():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [r.failure for r in observer.reviews] == ["cancelled"]
+    assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
     assert observer.reviews[0].call.error_type == "asyncio.exceptions.CancelledError"
     assert [heard[0] for heard in listener.heard] == ["start", "end"]
 
@@ -210,7 +210,7 @@ def test_a_review_whose_coroutine_is_closed_ends_its_record_and_tells_the_hooks(
     coroutine = Critic(Policy(), Mode.OBSERVE, observer, [listener_without_loop(listener)]).areview(DRAFT, Pauses([]))
     coroutine.send(None)
     coroutine.close()
-    assert [r.failure for r in observer.reviews] == ["cancelled"]
+    assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
     assert [heard[0] for heard in listener.heard] == ["end"]
     assert not is_reviewing()
 

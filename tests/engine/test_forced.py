@@ -44,7 +44,7 @@ async def test_refuse_replaces_the_draft_without_a_call(turn, mode, action):
 
 async def test_refuse_only_observes_below_its_threshold():
     review, calls = await both(SKIPPED, [], fabrication_mode=FabricationMode.REFUSE, fabrication_refuse_threshold=0.99)
-    assert (review.verdict, review.source, calls) == ("approve", "gate", 0)
+    assert (review.verdict, review.source, calls) == (None, "none", 0)
 
 
 async def test_revise_without_a_fired_gate_costs_no_call():
@@ -74,7 +74,7 @@ async def test_a_failure_that_closes_is_stricter_than_revise():
     review, _ = await both(
         FIRED, [TimeoutError()], fabrication_mode=FabricationMode.REVISE, on_failure=OnFailure.REFUSE
     )
-    assert (review.verdict, review.source, review.action) == ("refuse", "failure", "failed_closed")
+    assert (review.verdict, review.source, review.action) == (None, "none", "failed_closed")
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ async def test_a_stricter_reflection_stands(answer, verdict, text):
 @pytest.mark.parametrize("fabrication_mode", [FabricationMode.OFF, FabricationMode.OBSERVE])
 async def test_observe_and_off_force_nothing(fabrication_mode):
     review, calls = await both(SKIPPED, [], fabrication_mode=fabrication_mode)
-    assert (review.verdict, review.source, calls) == ("approve", "gate", 0)
+    assert (review.verdict, review.source, calls) == (None, "none", 0)
     assert (review.assessment.findings is None) == (fabrication_mode is FabricationMode.OFF)
 
 
 async def test_a_grounded_draft_is_not_forced():
     review, _ = await both(GROUNDED, [], fabrication_mode=FabricationMode.REFUSE)
-    assert (review.verdict, review.assessment.findings) == ("approve", ())
+    assert (review.verdict, review.assessment.findings) == (None, ())
 
 
 async def test_findings_from_outside_take_the_place_of_the_check():
@@ -108,4 +108,4 @@ async def test_findings_from_outside_take_the_place_of_the_check():
     review, _ = await both(GROUNDED, [], fabrication_mode=FabricationMode.REFUSE, findings=outside)
     assert (review.verdict, review.source) == ("refuse", "fabrication")
     review, _ = await both(SKIPPED, [], fabrication_mode=FabricationMode.REFUSE, findings=[])
-    assert (review.verdict, review.source) == ("approve", "gate")
+    assert (review.verdict, review.source) == (None, "none")

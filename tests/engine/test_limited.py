@@ -11,11 +11,11 @@ from draftcritic.core import (
     CircuitRules,
     CriticPreference,
     FabricationMode,
+    GateOnly,
     GateReason,
     Limited,
     LimitRules,
     Mode,
-    NotEvaluated,
     OnFailure,
     OnLimit,
     Policy,
@@ -46,8 +46,8 @@ def ask(request):
 def test_a_limited_draft_keeps_what_the_gate_found(ask):
     model = ScriptedCriticModel([])
     review = ask(critic(), DRAFT, model)
-    assert isinstance(review.outcome, NotEvaluated)
-    assert (review.verdict, review.source, review.action, model.calls) == (None, None, "recorded", 0)
+    assert review.outcome == Limited()
+    assert (review.verdict, review.source, review.action, model.calls) == (None, "none", "recorded", 0)
     found = review.assessment
     assert (found.decision, found.reason) == ("not_evaluated", "sampled_out")
     assert (found.confidence, found.threshold) == (0.5, 0.6)
@@ -77,7 +77,7 @@ def test_limits_touch_nothing_that_needs_no_model(ask, turn):
 
 def test_gate_mode_asks_no_limit(ask):
     review = ask(critic(mode=Mode.GATE), DRAFT, ScriptedCriticModel([]))
-    assert (review.verdict, review.assessment.decision) == ("approve", "fired")
+    assert (review.outcome, review.assessment.decision) == (GateOnly(), "fired")
 
 
 def test_a_budget_that_is_spent_and_a_circuit_that_is_open(ask):
@@ -160,19 +160,19 @@ class TestEnforce:
         review = ask(critic(policy, Mode.ENFORCE, rules), turn, ScriptedCriticModel([]))
         assert review.assessment.reason == "sampled_out"
         if refused:
-            assert review.outcome == Limited(review.verdict, policy.default_refusal)
-            assert (review.verdict, review.source, review.action) == ("refuse", "gate", "blocked")
+            assert review.outcome == Limited(closed=True, text=policy.default_refusal)
+            assert (review.verdict, review.source, review.action) == (None, "none", "limited_closed")
             assert review.replacement == policy.default_refusal
         else:
             assert (review.verdict, review.action, review.replacement) == (None, "recorded", None)
 
-    @pytest.mark.parametrize(("on_failure", "verdict"), [(OnFailure.APPROVE, None), (OnFailure.REFUSE, "refuse")])
-    def test_an_open_circuit_fails_closed_where_a_failure_would(self, ask, on_failure, verdict):
+    @pytest.mark.parametrize(("on_failure", "closed"), [(OnFailure.APPROVE, False), (OnFailure.REFUSE, True)])
+    def test_an_open_circuit_fails_closed_where_a_failure_would(self, ask, on_failure, closed):
         rules = LimitRules(circuit=CircuitRules(min_calls=1))
         reviewer = critic(Policy(on_failure=on_failure), Mode.ENFORCE, rules)
         assert ask(reviewer, DRAFT, ScriptedCriticModel([ConnectionError()])).failure == "error"
         review = ask(reviewer, DRAFT, ScriptedCriticModel([]))
-        assert (review.assessment.reason, review.verdict) == ("circuit_open", verdict)
+        assert (review.assessment.reason, review.outcome.closed) == ("circuit_open", closed)
 
     def test_observe_refuses_nothing(self, ask):
         review = ask(critic(Policy(on_limit=OnLimit.REFUSE)), DRAFT, ScriptedCriticModel([]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Hanging(ScriptedCriticModel):
         self.asked += 1
         self.begun.set()
         self.release.wait(LONG)
-        return Reply(APPROVE)
+        return Reply(json.dumps(APPROVE))
 
     def call(self, messages, timeout):
         return self.caller.call(self._hang, timeout)
@@ -90,7 +91,7 @@ def test_a_critic_that_fails_closed_refuses_too_what_hanging_calls_keep_from_it(
     policy = Policy(timeout=0.05, on_failure=OnFailure.REFUSE)
     model, limits = Hanging(), Limiter(LimitRules(max_concurrency=2))
     judge = Critic(policy, Mode.ENFORCE, RecordingObserver(), limits=limits)
-    assert [ask(judge, model).verdict for _ in range(4)] == ["refuse"] * 4
+    assert [ask(judge, model).outcome.closed for _ in range(4)] == [True] * 4
     assert model.asked == 2
     model.release.set()
     assert ended()

@@ -171,7 +171,7 @@ async def test_a_cancelled_call_still_tells_its_end():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert heard == ["start", ("end", "", {})]
-    assert [review.failure for review in observer.reviews] == ["cancelled"]
+    assert [(r.outcome.kind, r.failure) for r in observer.reviews] == [("cancelled", None)]
 
 
 class Chat(BaseChatModel):

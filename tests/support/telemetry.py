@@ -9,6 +9,7 @@ from support.sdk import Telemetry
 from draftcritic.core import (
     Action,
     Assessment,
+    Cancelled,
     Failed,
     Failure,
     Forced,
@@ -16,9 +17,10 @@ from draftcritic.core import (
     GateOnly,
     GateReason,
     Judged,
+    Limited,
     Mode,
     ModelCall,
-    NotEvaluated,
+    Muted,
     Review,
     Skipped,
     Turn,
@@ -91,12 +93,12 @@ def skipped() -> Review:
 
 
 def not_evaluated() -> Review:
-    return review(NotEvaluated(), NOT_EVALUATED)
+    return review(Skipped(), NOT_EVALUATED)
 
 
 def failed(failure: Failure = Failure.TIMEOUT, error_type: str | None = "TimeoutError") -> Review:
     call = ModelCall(CALL.model, CALL.sku, error_type=error_type)
-    return review(Failed(failure, Verdict.APPROVE, error_type=error_type, call=call), action=Action.FAILED_OPEN)
+    return review(Failed(failure, error_type=error_type, call=call), action=Action.FAILED_OPEN)
 
 
 def every_outcome(text: str, turn: Turn) -> list[Review]:
@@ -106,16 +108,18 @@ def every_outcome(text: str, turn: Turn) -> list[Review]:
     )
     call = ModelCall(CALL.model, CALL.sku, CALL.usage, "end_turn")
     outcomes = [
-        Judged(Verdict.APPROVE, None, (text,), call=call),
+        Judged(Verdict.APPROVE, None, (text,), call=call, reason=text),
         Judged(Verdict.REVISE, text, (text, text), call=call),
         Judged(Verdict.REFUSE, text, (text,), call=call),
         Forced(Verdict.REVISE, text),
         Forced(Verdict.REFUSE, text),
-        Failed(Failure.UNPARSABLE, Verdict.REFUSE, text, call=call),
-        Failed(Failure.ERROR, Verdict.APPROVE, error_type="openai.APIError", call=call),
+        Failed(Failure.UNPARSABLE, closed=True, text=text, call=call),
+        Failed(Failure.ERROR, error_type="openai.APIError", call=call),
         Skipped(),
         GateOnly(),
-        NotEvaluated(),
+        Limited(closed=True, text=text),
+        Muted(),
+        Cancelled("asyncio.CancelledError", call),
     ]
     return [review(outcome, found, turn=turn) for outcome in outcomes]
 

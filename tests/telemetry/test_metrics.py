@@ -21,6 +21,7 @@ from support.telemetry import CALL, FIRED, Harness, failed, finding, not_evaluat
 from draftcritic.core import (
     Action,
     Assessment,
+    Cancelled,
     CircuitState,
     Failed,
     Failure,
@@ -41,7 +42,7 @@ def everything(harness: Harness) -> None:
     checked = Assessment(
         GateDecision.FIRED, GateReason.FABRICATION, (GateReason.FABRICATION,), 0.45, findings=(finding(),)
     )
-    harness.record(review(assessment=checked))
+    harness.record(review(Judged(Verdict.REVISE, "Better.", call=CALL, broken=("no-dates",)), checked))
     harness.record(failed())
 
 
@@ -55,6 +56,7 @@ def everything(harness: Harness) -> None:
         ("draftcritic.tokens", Sum, "{token}"),
         ("draftcritic.cost", Sum, "USD"),
         ("draftcritic.fabrications", Sum, "{finding}"),
+        ("draftcritic.rules.violations", Sum, "{violation}"),
         ("draftcritic.failures", Sum, "{failure}"),
         ("draftcritic.queue.depth", Gauge, "{review}"),
         ("draftcritic.dropped", Sum, "{draft}"),
@@ -73,15 +75,20 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 12
+    assert len(harness.metrics()) == 13
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:
     points = harness.points("draftcritic.reviews")
-    assert {dict(series)["draftcritic.verdict"] for series in points} == {"approve", "revise", "refuse"}
+    assert {dict(series)["draftcritic.verdict"] for series in points} == {"approve", "revise", "refuse", "none"}
     assert {point.value for point in points.values()} == {0}
     first_refusal = labels(
-        verdict="refuse", verdict__source="reflection", gate__reason="claims", action="recorded", sku="unknown"
+        verdict="refuse",
+        verdict__source="reflection",
+        outcome="judged",
+        gate__reason="claims",
+        action="recorded",
+        sku="unknown",
     )
     assert first_refusal in points
 
@@ -121,16 +128,28 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
     )
     failures = {dict(s)["draftcritic.failure"]: p.value for s, p in harness.points("draftcritic.failures").items()}
     assert failures == dict.fromkeys(
-        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "cancelled"], 0
+        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected"], 0
     )
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
     assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
 
 
 def test_limits_have_series_from_the_start_and_a_blocked_draft_only_where_something_is_blocked() -> None:
-    blocked = labels(verdict="refuse", verdict__source="gate", gate__reason="budget", action="blocked", sku="unknown")
+    blocked = labels(
+        verdict="none",
+        verdict__source="none",
+        outcome="limited",
+        gate__reason="budget",
+        action="limited_closed",
+        sku="unknown",
+    )
     revised = labels(
-        verdict="revise", verdict__source="fabrication", gate__reason="circuit_open", action="recorded", sku="unknown"
+        verdict="revise",
+        verdict__source="fabrication",
+        outcome="judged",
+        gate__reason="circuit_open",
+        action="recorded",
+        sku="unknown",
     )
     observing = Harness().points("draftcritic.reviews")
     assert (blocked in observing, observing[revised].value) == (False, 0)
@@ -163,6 +182,7 @@ def test_the_series_of_a_known_model_exist_from_the_start() -> None:
     series = labels(
         verdict="refuse",
         verdict__source="reflection",
+        outcome="judged",
         gate__reason="sensitive_tag",
         action="recorded",
         sku="claude-haiku-4-5",
@@ -176,6 +196,7 @@ def test_the_series_of_a_model_exist_before_its_first_verdict(harness: Harness) 
     series = labels(
         verdict="refuse",
         verdict__source="reflection",
+        outcome="judged",
         gate__reason="sensitive_tag",
         action="recorded",
         sku="claude-haiku-4-5",
@@ -192,12 +213,15 @@ def test_the_zero_series_follow_the_mode() -> None:
         ("approve", "passed"),
         ("revise", "replaced"),
         ("refuse", "blocked"),
-        ("approve", "failed_open"),
-        ("refuse", "failed_closed"),
+        ("none", "passed"),
+        ("none", "recorded"),
+        ("none", "failed_open"),
+        ("none", "failed_closed"),
+        ("none", "limited_closed"),
     }
     gating = Harness(options={"mode": Mode.GATE}).points("draftcritic.reviews")
-    assert {dict(s)["draftcritic.verdict.source"] for s in gating} == {"gate", "fabrication"}
-    assert {dict(s)["draftcritic.verdict"] for s in gating} == {"approve", "revise", "refuse"}
+    assert {dict(s)["draftcritic.verdict.source"] for s in gating} == {"none", "fabrication"}
+    assert {dict(s)["draftcritic.verdict"] for s in gating} == {"none", "revise", "refuse"}
 
 
 def test_a_judged_review_is_counted_once_under_all_its_labels(harness: Harness) -> None:
@@ -206,6 +230,7 @@ def test_a_judged_review_is_counted_once_under_all_its_labels(harness: Harness) 
         labels(
             verdict="revise",
             verdict__source="reflection",
+            outcome="judged",
             gate__reason="sensitive_tag",
             action="recorded",
             sku="claude-haiku-4-5",
@@ -221,7 +246,7 @@ def test_a_judged_review_is_counted_once_under_all_its_labels(harness: Harness) 
     assert harness.counted("draftcritic.cost") == {labels(sku="claude-haiku-4-5"): 0.001017}
     assert not harness.counted("draftcritic.failures")
     ((series, point),) = harness.points("draftcritic.review.duration").items()
-    assert series == labels(verdict="revise", sku="claude-haiku-4-5")
+    assert series == labels(verdict="revise", outcome="judged", sku="claude-haiku-4-5")
     assert (point.count, point.sum) == (1, 0.75)
     ((series, point),) = harness.points("draftcritic.confidence").items()
     assert series == labels(gate__decision="fired")
@@ -232,8 +257,9 @@ def test_a_skipped_review_has_no_model(harness: Harness) -> None:
     harness.record(skipped())
     assert harness.counted("draftcritic.reviews") == {
         labels(
-            verdict="approve",
-            verdict__source="gate",
+            verdict="none",
+            verdict__source="none",
+            outcome="skipped",
             gate__reason="trivial_ack",
             action="recorded",
             sku="unknown",
@@ -243,13 +269,14 @@ def test_a_skipped_review_has_no_model(harness: Harness) -> None:
     assert not harness.points("draftcritic.cost")
 
 
-def test_a_draft_that_was_not_evaluated_counts_as_a_decision_only(harness: Harness) -> None:
+def test_a_draft_that_was_not_evaluated_has_no_verdict(harness: Harness) -> None:
     harness.record(not_evaluated())
     assert harness.counted("draftcritic.gate.decisions") == {
         labels(gate__decision="not_evaluated", gate__reason="not_a_draft"): 1
     }
-    assert not harness.counted("draftcritic.reviews")
-    assert not harness.points("draftcritic.review.duration")
+    ((series, count),) = harness.counted("draftcritic.reviews").items()
+    assert count == 1
+    assert {("draftcritic.verdict", "none"), ("draftcritic.outcome", "skipped")} <= series
     assert not harness.points("draftcritic.confidence")
 
 
@@ -265,13 +292,32 @@ def test_a_failure_is_labelled_with_its_word_and_never_with_an_exception(harness
     harness.record(failed(Failure.ERROR, "some.vendor.InternalError_8f3a"))
     assert harness.counted("draftcritic.failures") == {labels(failure="error"): 1}
     ((series, _),) = harness.points("draftcritic.review.duration").items()
-    assert series == labels(verdict="approve", sku="claude-haiku-4-5", error__type="error")
+    assert series == labels(verdict="none", outcome="failed", sku="claude-haiku-4-5", error__type="error")
 
 
 def test_tokens_of_a_failed_review_are_counted(harness: Harness) -> None:
-    outcome = Failed(Failure.UNPARSABLE, Verdict.APPROVE, call=CALL)
+    outcome = Failed(Failure.UNPARSABLE, call=CALL)
     harness.record(review(outcome, action=Action.FAILED_OPEN))
     assert harness.counted("draftcritic.tokens")[labels(sku="claude-haiku-4-5", direction="output")] == 41
+
+
+def test_a_cancelled_review_is_no_failure(harness: Harness) -> None:
+    harness.record(review(Cancelled("asyncio.CancelledError", CALL)))
+    assert not harness.counted("draftcritic.failures")
+    ((series, count),) = harness.counted("draftcritic.reviews").items()
+    assert count == 1
+    assert {("draftcritic.verdict", "none"), ("draftcritic.outcome", "cancelled")} <= series
+    ((series, _),) = harness.points("draftcritic.review.duration").items()
+    assert "error.type" not in dict(series)
+
+
+def test_broken_rules_are_counted_by_rule_and_verdict(harness: Harness) -> None:
+    harness.record(review(Judged(Verdict.REVISE, "Better.", call=CALL, broken=("no-dates", "other"))))
+    assert harness.counted("draftcritic.rules.violations") == {
+        labels(rule="no-dates", verdict="revise"): 1,
+        labels(rule="other", verdict="revise"): 1,
+    }
+    assert harness.span.attributes["draftcritic.rules.broken"] == ("no-dates", "other")
 
 
 def test_findings_are_counted_by_kind_and_a_kind_of_nobody_is_other(harness: Harness) -> None:

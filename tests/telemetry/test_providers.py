@@ -60,7 +60,7 @@ def test_global_providers_that_are_set_late_get_everything_with_its_zeros() -> N
         assert late.log.event_name == "gen_ai.evaluation.result"
         points = late.points("draftcritic.reviews")
         assert sum(point.value for point in points.values()) == 1
-        assert {dict(s)["draftcritic.verdict"] for s in points} == {"approve", "revise", "refuse"}
+        assert {dict(s)["draftcritic.verdict"] for s in points} == {"approve", "revise", "refuse", "none"}
         assert [point.value for point in late.points("draftcritic.policy.loaded").values()] == [0]
         del recorder, record
         again = TelemetryRecorder()

@@ -44,7 +44,7 @@ def everything() -> Harness:
     )
     for finished in (
         *every_outcome("text", TURN),
-        *(review(Judged(v, "text", ("rule",), call=CALL), whole) for v in Verdict),
+        *(review(Judged(v, "text", ("rule",), call=CALL, reason="why", broken=("rule-1",)), whole) for v in Verdict),
         review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True))),
         failed(),
         skipped(),

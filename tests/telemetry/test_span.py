@@ -15,6 +15,7 @@ from support.telemetry import CALL, FIRED, TURN, Harness, failed, finding, not_e
 from draftcritic.core import (
     Action,
     Assessment,
+    Cancelled,
     Failed,
     Failure,
     Forced,
@@ -22,8 +23,10 @@ from draftcritic.core import (
     GateOnly,
     GateReason,
     Judged,
+    Limited,
     Mode,
     ModelCall,
+    Muted,
     Turn,
     Usage,
     Verdict,
@@ -51,6 +54,7 @@ def test_a_judged_review_exports_the_whole_span(harness: Harness) -> None:
     assert dict(span.attributes) == {
         "draftcritic.verdict": "revise",
         "draftcritic.verdict.source": "reflection",
+        "draftcritic.outcome": "judged",
         "draftcritic.action": "recorded",
         "draftcritic.mode": "observe",
         "draftcritic.confidence": 0.45,
@@ -84,6 +88,7 @@ def test_a_judged_review_exports_the_whole_span(harness: Harness) -> None:
     assert {name: type(value) for name, value in span.attributes.items()} == {
         "draftcritic.verdict": str,
         "draftcritic.verdict.source": str,
+        "draftcritic.outcome": str,
         "draftcritic.action": str,
         "draftcritic.mode": str,
         "draftcritic.confidence": float,
@@ -155,8 +160,9 @@ def test_a_failed_call_ends_with_its_error(harness: Harness) -> None:
     assert span.status.description is None
     assert span.attributes["error.type"] == "openai.APIConnectionError"
     assert span.attributes["draftcritic.failure"] == "error"
-    assert span.attributes["draftcritic.verdict"] == "approve"
-    assert span.attributes["draftcritic.verdict.source"] == "failure"
+    assert "draftcritic.verdict" not in span.attributes
+    assert span.attributes["draftcritic.verdict.source"] == "none"
+    assert span.attributes["draftcritic.outcome"] == "failed"
     assert span.attributes["draftcritic.action"] == "failed_open"
 
 
@@ -168,7 +174,6 @@ def test_a_failed_call_ends_with_its_error(harness: Harness) -> None:
         (Failure.UNPARSABLE, "unparsable"),
         (Failure.AMBIGUOUS, "ambiguous"),
         (Failure.RATE_LIMITED, "rate_limited"),
-        (Failure.CANCELLED, "cancelled"),
     ],
 )
 def test_without_an_exception_the_failure_is_the_error_type(harness: Harness, failure: Failure, word: str) -> None:
@@ -185,21 +190,25 @@ def test_without_an_exception_the_failure_is_the_error_type(harness: Harness, fa
         (Judged(Verdict.REFUSE, "No.", call=CALL), "refuse", "reflection"),
         (Forced(Verdict.REFUSE, "Safe."), "refuse", "fabrication"),
         (Forced(Verdict.REVISE, None), "revise", "fabrication"),
-        (GateOnly(), "approve", "gate"),
+        (GateOnly(), None, "none"),
+        (Limited(), None, "none"),
+        (Muted(), None, "none"),
+        (Cancelled("asyncio.CancelledError", CALL), None, "none"),
     ],
 )
-def test_no_verdict_is_an_error(harness: Harness, outcome: object, verdict: str, source: str) -> None:
+def test_only_a_failure_is_an_error(harness: Harness, outcome: object, verdict: str, source: str) -> None:
     harness.record(review(outcome))
     span = harness.span
     assert span.status.status_code is StatusCode.UNSET
-    assert span.attributes["draftcritic.verdict"] == verdict
+    assert span.attributes.get("draftcritic.verdict") == verdict
     assert span.attributes["draftcritic.verdict.source"] == source
+    assert span.attributes["draftcritic.outcome"] == outcome.kind.value
     assert "error.type" not in span.attributes
     assert "draftcritic.failure" not in span.attributes
 
 
 def test_a_reflection_that_findings_overrule_is_on_record(harness: Harness) -> None:
-    failing = Failed(Failure.TIMEOUT, Verdict.APPROVE, error_type="TimeoutError", call=CALL)
+    failing = Failed(Failure.TIMEOUT, error_type="TimeoutError", call=CALL)
     harness.record(review(Forced(Verdict.REVISE, "Better.", overruled=failing)))
     span = harness.span
     assert span.attributes["draftcritic.verdict"] == "revise"
@@ -216,8 +225,8 @@ def test_a_skipped_review_names_no_model_of_the_critic(harness: Harness) -> None
     span = harness.span
     assert not span.events
     assert dict(span.attributes) == {
-        "draftcritic.verdict": "approve",
-        "draftcritic.verdict.source": "gate",
+        "draftcritic.verdict.source": "none",
+        "draftcritic.outcome": "skipped",
         "draftcritic.action": "recorded",
         "draftcritic.mode": "observe",
         "draftcritic.confidence": 0.5,
@@ -245,7 +254,9 @@ def test_a_draft_that_was_not_evaluated_has_a_span_without_a_verdict(harness: Ha
     attributes = dict(harness.span.attributes)
     assert attributes["draftcritic.gate.decision"] == "not_evaluated"
     assert attributes["draftcritic.gate.reason"] == "not_a_draft"
-    assert not {name for name in attributes if name.startswith(("draftcritic.verdict", "draftcritic.confidence"))}
+    assert not {name for name in attributes if name.startswith("draftcritic.confidence")}
+    assert "draftcritic.verdict" not in attributes
+    assert attributes["draftcritic.verdict.source"] == "none"
     assert harness.span.status.status_code is StatusCode.UNSET
 
 
@@ -309,12 +320,12 @@ def test_a_limit_of_32_attributes_keeps_everything_but_content() -> None:
         findings=(finding(),),
         threshold=0.6,
     )
-    outcome = Failed(Failure.UNPARSABLE, Verdict.REFUSE, "No.", "ValueError", CALL)
+    outcome = Failed(Failure.UNPARSABLE, True, "No.", "ValueError", CALL)
     harness.record(review(outcome, checked, action=Action.FAILED_CLOSED))
     span = harness.span
     assert span.dropped_attributes == 3
     assert len(span.attributes) == 32
-    assert span.attributes["draftcritic.verdict"] == "refuse"
+    assert span.attributes["draftcritic.outcome"] == "failed"
     assert span.attributes["user.id"] == "user-1"
     assert not {name for name in span.attributes if name.startswith("draftcritic.content.")}
 
@@ -323,7 +334,7 @@ def test_a_limit_of_8_attributes_keeps_the_decision() -> None:
     harness = Harness(span_limits=SpanLimits(max_span_attributes=8))
     harness.record(failed())
     assert set(harness.span.attributes) == {
-        "draftcritic.verdict",
+        "draftcritic.outcome",
         "draftcritic.verdict.source",
         "draftcritic.action",
         "draftcritic.gate.reason",

@@ -6,7 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from draftcritic.core._words import Action, Failure, GateDecision, GateReason, Mode, Verdict, VerdictSource
+from draftcritic.core._words import (
+    Action,
+    Failure,
+    GateDecision,
+    GateReason,
+    Mode,
+    OutcomeKind,
+    Verdict,
+    VerdictSource,
+)
 
 if TYPE_CHECKING:
     from draftcritic.core._turn import Turn
@@ -92,37 +101,57 @@ class ModelCall:
 
 
 @dataclass(frozen=True)
-class NotEvaluated:
-    """The draft never reached the gate or its reflection; the assessment's reason says why."""
-
-    verdict: ClassVar[None] = None
-
-
-@dataclass(frozen=True)
-class Limited:
-    """A limit kept the draft from its reflection, and the policy lets no such draft pass.
-
-    Attributes:
-        verdict: refuse.
-        text: the text that stands in for the draft.
-    """
-
-    verdict: Verdict
-    text: str | None
-
-
-@dataclass(frozen=True)
 class Skipped:
-    """The gate found nothing to ask: the draft passes without a model call."""
+    """The gate asked for no reflection: the draft passes without a model call."""
 
-    verdict: ClassVar[Verdict] = Verdict.APPROVE
+    kind: ClassVar[OutcomeKind] = OutcomeKind.SKIPPED
+    verdict: ClassVar[None] = None
 
 
 @dataclass(frozen=True)
 class GateOnly:
     """The gate fired and the mode makes no model call: the draft passes, and the reason is on record."""
 
-    verdict: ClassVar[Verdict] = Verdict.APPROVE
+    kind: ClassVar[OutcomeKind] = OutcomeKind.GATE_ONLY
+    verdict: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class Muted:
+    """Reviews are switched off for this draft."""
+
+    kind: ClassVar[OutcomeKind] = OutcomeKind.MUTED
+    verdict: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A limit kept the draft from its reflection; the assessment's reason names the limit.
+
+    Attributes:
+        closed: the settings let no such draft pass.
+        text: the text that stands in for the draft when `closed`.
+    """
+
+    kind: ClassVar[OutcomeKind] = OutcomeKind.LIMITED
+    verdict: ClassVar[None] = None
+    closed: bool = False
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The caller gave up before there was a verdict. No failure of the critic.
+
+    Attributes:
+        error_type: the qualified name of what ended the review.
+        call: the model call as far as it came.
+    """
+
+    kind: ClassVar[OutcomeKind] = OutcomeKind.CANCELLED
+    verdict: ClassVar[None] = None
+    error_type: str | None = None
+    call: ModelCall | None = None
 
 
 @dataclass(frozen=True)
@@ -135,13 +164,18 @@ class Judged:
         matched_preferences: the statements that it named.
         defaulted: the verdict needs a text, the critic gave none, and the configured message stands in.
         call: the model call behind it.
+        reason: why, in the critic's words. Content: it quotes the draft.
+        broken: ids of the rules that the draft breaks; see `Policy.broken_rules`.
     """
 
+    kind: ClassVar[OutcomeKind] = OutcomeKind.JUDGED
     verdict: Verdict
     text: str | None
     matched_preferences: tuple[str, ...] = ()
     defaulted: bool = False
     call: ModelCall | None = None
+    reason: str | None = None
+    broken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +188,7 @@ class Forced:
         overruled: how the reflection ended that would have let the draft pass, when there was one.
     """
 
+    kind: ClassVar[OutcomeKind] = OutcomeKind.JUDGED
     verdict: Verdict
     text: str | None
     overruled: Judged | Failed | None = None
@@ -161,25 +196,36 @@ class Forced:
 
 @dataclass(frozen=True)
 class Failed:
-    """The reflection failed, and the setting `on_failure` decided.
+    """The reflection failed, and the setting `on_failure` decided what becomes of the draft.
 
     Attributes:
         failure: in which way.
-        verdict: approve (failed open) or refuse (failed closed).
-        text: the refusal message when it failed closed.
+        closed: the draft does not pass.
+        text: the text that stands in for the draft when `closed`.
         error_type: the qualified name of the exception, when there was one.
         call: the model call as far as it came.
     """
 
+    kind: ClassVar[OutcomeKind] = OutcomeKind.FAILED
+    verdict: ClassVar[None] = None
     failure: Failure
-    verdict: Verdict
+    closed: bool = False
     text: str | None = None
     error_type: str | None = None
     call: ModelCall | None = None
 
 
-Outcome = NotEvaluated | Limited | Skipped | GateOnly | Judged | Forced | Failed
+Outcome = Skipped | GateOnly | Muted | Limited | Cancelled | Judged | Forced | Failed
 """Every way a review can end."""
+
+
+def undecided(reason: GateReason) -> Outcome:
+    """Return the outcome of a draft that was not evaluated for `reason`."""
+    if reason in (GateReason.DISABLED, GateReason.NESTED):
+        return Muted()
+    if reason is GateReason.ABANDONED:
+        return Cancelled()
+    return Skipped() if reason is GateReason.NOT_A_DRAFT else Limited()
 
 
 @dataclass(frozen=True)
@@ -206,18 +252,21 @@ class Review:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict that holds; None when the draft was not evaluated."""
+        """The verdict; None unless the critic's model or a finding decided."""
         return self.outcome.verdict
 
     @property
-    def source(self) -> VerdictSource | None:
-        """Who reached the verdict; None when there is none."""
-        return _SOURCES.get(type(self.outcome))
+    def source(self) -> VerdictSource:
+        """Who reached the verdict."""
+        if isinstance(self.outcome, Judged):
+            return VerdictSource.REFLECTION
+        return VerdictSource.FABRICATION if isinstance(self.outcome, Forced) else VerdictSource.NONE
 
     @property
     def replacement(self) -> str | None:
         """The text that takes the draft's place; None where the draft stays as it is."""
-        if self.action not in (Action.REPLACED, Action.BLOCKED, Action.FAILED_CLOSED):
+        late = self.action is Action.EXPOSED and not self.turn.streamed
+        if not late and self.action not in _REPLACING:
             return None
         return self.outcome.text if isinstance(self.outcome, (Judged, Forced, Failed, Limited)) else None
 
@@ -231,6 +280,8 @@ class Review:
     @property
     def call(self) -> ModelCall | None:
         """The critic's model call, when there was one."""
+        if isinstance(self.outcome, Cancelled):
+            return self.outcome.call
         return self.reflection.call if self.reflection is not None else None
 
     @property
@@ -243,12 +294,10 @@ class Review:
         """The preferences that the critic's model named."""
         return self.reflection.matched_preferences if isinstance(self.reflection, Judged) else ()
 
+    @property
+    def broken(self) -> Sequence[str]:
+        """The ids of the rules that the critic's model named as broken; see `Policy.broken_rules`."""
+        return self.reflection.broken if isinstance(self.reflection, Judged) else ()
 
-_SOURCES: dict[type, VerdictSource] = {
-    Limited: VerdictSource.GATE,
-    Skipped: VerdictSource.GATE,
-    GateOnly: VerdictSource.GATE,
-    Judged: VerdictSource.REFLECTION,
-    Forced: VerdictSource.FABRICATION,
-    Failed: VerdictSource.FAILURE,
-}
+
+_REPLACING = frozenset({Action.REPLACED, Action.BLOCKED, Action.FAILED_CLOSED, Action.LIMITED_CLOSED})

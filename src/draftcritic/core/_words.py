@@ -24,27 +24,47 @@ class Verdict(Word):
 
 
 class VerdictSource(Word):
-    """Who reached the verdict."""
+    """Who reached the verdict: the critic's model, a finding that the settings let decide, or nothing did."""
 
-    GATE = "gate"
     REFLECTION = "reflection"
     FABRICATION = "fabrication"
-    FAILURE = "failure"
+    NONE = "none"
+
+
+class OutcomeKind(Word):
+    """How a review ended. Only `judged` has a verdict.
+
+    `skipped`: the gate asked for no reflection. `limited`: a limit kept the draft from its reflection. `failed`: the
+    critic failed. `cancelled`: the caller gave up. `muted`: reviews are switched off for the draft. `gate_only`: the
+    gate fired, and the mode makes no model call.
+    """
+
+    JUDGED = "judged"
+    SKIPPED = "skipped"
+    LIMITED = "limited"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    MUTED = "muted"
+    GATE_ONLY = "gate_only"
 
 
 class Action(Word):
     """What became of the draft.
 
-    `recorded`: only written down. `passed`, `replaced`, `blocked`: enforced. `failed_open`, `failed_closed`: the
-    critic itself failed, and the setting `on_failure` decided.
+    `recorded`: only written down. `passed`, `replaced`, `blocked`: enforced. `exposed`: the text was out before the
+    decision against it. `cut`: stopped in the middle of a stream. `failed_open`, `failed_closed`: the critic failed,
+    and the setting `on_failure` decided. `limited_closed`: a limit allowed no reflection, and the settings refuse then.
     """
 
     RECORDED = "recorded"
     PASSED = "passed"
     REPLACED = "replaced"
     BLOCKED = "blocked"
+    EXPOSED = "exposed"
+    CUT = "cut"
     FAILED_OPEN = "failed_open"
     FAILED_CLOSED = "failed_closed"
+    LIMITED_CLOSED = "limited_closed"
 
 
 class Mode(Word):

@@ -11,6 +11,7 @@ from typing import Any
 from draftcritic.core import (
     Action,
     Assessment,
+    Cancelled,
     FabricationFinding,
     Failed,
     Failure,
@@ -21,7 +22,6 @@ from draftcritic.core import (
     Judged,
     Limited,
     Mode,
-    NotEvaluated,
     ObservabilityHook,
     OnFailure,
     OnLimit,
@@ -34,8 +34,9 @@ from draftcritic.core import (
     assess,
     decide_fabrication,
     described,
+    undecided,
 )
-from draftcritic.engine._failures import classify, qualified_name
+from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._guard import reviewing
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._limits import NoLimits
@@ -123,7 +124,7 @@ class Critic:
         def unasked(progress: Progress) -> _Deciding:
             yield from ()
             progress.assessment = Assessment(GateDecision.NOT_EVALUATED, reason)
-            return NotEvaluated()
+            return undecided(reason)
 
         return drive(self._flow(Progress.of(turn, origin, wanted), unasked))
 
@@ -138,15 +139,19 @@ class Critic:
         except Exception as fault:
             outcome = self._own_fault(progress, fault)
         except BaseException as stop:
-            self._finish(progress, self._failed(progress, stop))
+            self._finish(progress, Cancelled(qualified_name(type(stop)), progress.call))
             raise
         return self._finish(progress, self._worded(progress.turn, outcome))
 
     def _worded(self, turn: Turn, outcome: Outcome) -> Outcome:
         """Return the outcome with the refusal text that the policy has for the language of the conversation."""
-        if outcome.verdict is Verdict.REFUSE and isinstance(outcome, (Judged, Forced, Failed, Limited)):
-            text = self._policy.refusal(turn)
-            return outcome if text is None else replace(outcome, text=text)
+        text = self._policy.refusal(turn)
+        if text is None:
+            return outcome
+        if isinstance(outcome, (Judged, Forced)) and outcome.verdict is Verdict.REFUSE:
+            return replace(outcome, text=text)
+        if isinstance(outcome, (Failed, Limited)) and outcome.closed:
+            return replace(outcome, text=text)
         return outcome
 
     def _decide(self, progress: Progress, model: ModelSource, findings: Findings | None) -> _Deciding:
@@ -160,7 +165,7 @@ class Critic:
             # What the gate found stays on record: only the reflection is not made.
             progress.assessment = replace(assessment, decision=GateDecision.NOT_EVALUATED, reason=reflected)
             return forced or self._limited(assessment, reflected)
-        if forced is not None and reflected.verdict is Verdict.APPROVE:
+        if forced is not None and _passes(reflected):
             return Forced(forced.verdict, forced.text, overruled=reflected)
         return reflected
 
@@ -176,14 +181,14 @@ class Critic:
     def _unasked(self, assessment: Assessment, forced: Forced | None) -> Outcome | None:
         """Return the outcome of a draft that needs no model call; None when the model is to be asked."""
         if assessment.decision is GateDecision.NOT_EVALUATED:
-            return NotEvaluated()
+            return undecided(assessment.reason)
         if forced is not None and forced.verdict is Verdict.REFUSE:
             return forced
         if assessment.decision is GateDecision.SKIPPED:
             return forced or Skipped()
         return (forced or GateOnly()) if self._mode is Mode.GATE else None
 
-    def _limited(self, assessment: Assessment, reason: GateReason) -> Limited | NotEvaluated:
+    def _limited(self, assessment: Assessment, reason: GateReason) -> Limited:
         """Return what becomes of a draft that a limit keeps from its reflection.
 
         An open circuit is a critic that fails, and what fails closed does so whatever keeps the critic from it.
@@ -196,8 +201,8 @@ class Critic:
             or (policy.on_failure is OnFailure.REFUSE and reason is GateReason.CIRCUIT_OPEN)
         )
         if closed and self._mode is Mode.ENFORCE:
-            return Limited(Verdict.REFUSE, policy.default_refusal)
-        return NotEvaluated()
+            return Limited(closed=True, text=policy.default_refusal)
+        return Limited()
 
     def _forced(self, assessment: Assessment) -> Forced | None:
         """Return what the fabrication findings alone decide."""
@@ -210,15 +215,6 @@ class Critic:
         if decision.forced_verdict is not None:
             return Forced(decision.forced_verdict, policy.default_revision)
         return None
-
-    def _failed(self, progress: Progress, error: BaseException) -> Failed:
-        return failed(
-            classify(error),
-            self._policy,
-            progress.assessment or _UNKNOWN,
-            error_type=qualified_name(type(error)),
-            call=progress.call,
-        )
 
     def _own_fault(self, progress: Progress, fault: Exception) -> Failed:
         kind = type(fault)
@@ -271,11 +267,26 @@ _ENFORCED = {
 }
 
 
+def _passes(reflected: Judged | Failed) -> bool:
+    """Return whether a reflection lets the draft pass."""
+    return not reflected.closed if isinstance(reflected, Failed) else reflected.verdict is Verdict.APPROVE
+
+
 def _action(mode: Mode, turn: Turn, outcome: Outcome) -> Action:
     """Return what becomes of the draft."""
+    action = _intended(mode, outcome)
+    withheld = action not in (Action.RECORDED, Action.PASSED, Action.FAILED_OPEN)
+    return Action.EXPOSED if withheld and turn.exposed and mode is Mode.ENFORCE else action
+
+
+def _intended(mode: Mode, outcome: Outcome) -> Action:
+    """Return what becomes of a draft that nobody has seen yet."""
     if isinstance(outcome, Failed):
-        return Action.FAILED_CLOSED if outcome.verdict is Verdict.REFUSE else Action.FAILED_OPEN
-    gone = turn.streamed and turn.exposed
-    if mode is not Mode.ENFORCE or gone or isinstance(outcome, NotEvaluated):
+        return Action.FAILED_CLOSED if outcome.closed else Action.FAILED_OPEN
+    if mode is not Mode.ENFORCE:
         return Action.RECORDED
-    return _ENFORCED[outcome.verdict]
+    if isinstance(outcome, (Judged, Forced)):
+        return _ENFORCED[outcome.verdict]
+    if isinstance(outcome, Limited) and outcome.closed:
+        return Action.LIMITED_CLOSED
+    return Action.PASSED if isinstance(outcome, Skipped) else Action.RECORDED

@@ -174,11 +174,6 @@ def failed(
     error_type: str | None = None,
     call: ModelCall | None = None,
 ) -> Failed:
-    """Return the outcome of a reflection that failed: open by default, closed where the policy says so.
-
-    A cancelled one decides nothing: nobody waits for the draft any more.
-    """
+    """Return the outcome of a reflection that failed: open by default, closed where the policy says so."""
     closed = policy.on_failure is OnFailure.REFUSE or assessment.has_tag_of(policy.fail_closed_tags)
-    if closed and failure is not Failure.CANCELLED:
-        return Failed(failure, Verdict.REFUSE, policy.default_refusal, error_type, call)
-    return Failed(failure, Verdict.APPROVE, None, error_type, call)
+    return Failed(failure, closed, policy.default_refusal if closed else None, error_type, call)

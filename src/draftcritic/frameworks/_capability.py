@@ -13,6 +13,7 @@ from typing import Any
 
 from draftcritic.core import (
     FabricationMode,
+    GateDecision,
     Mode,
     Policy,
     ProceduralRulesSource,
@@ -23,7 +24,7 @@ from draftcritic.core import (
 )
 from draftcritic.engine import Critic, ReviewObserver
 from draftcritic.frameworks._config import default_model_config, preferences_of, tags_of
-from draftcritic.frameworks._events import own_text
+from draftcritic.frameworks._events import own_text, verdict_of
 from draftcritic.frameworks._observer import process_observer
 from draftcritic.frameworks._provider import model_source
 
@@ -125,15 +126,15 @@ class CriticCapability:
             model_source(self._model_provider, config),
             observer.capture(),
         )
-        if review.verdict is None:
+        if review.assessment.decision is GateDecision.NOT_EVALUATED:
             return None
-        value = _value_of(review, review.verdict)
+        value = _value_of(review)
         await _record(turn, value)
         return value
 
 
-def _value_of(review: Review, verdict: Verdict) -> dict[str, Any]:
-    text = own_text(review)
+def _value_of(review: Review) -> dict[str, Any]:
+    verdict, text = verdict_of(review), own_text(review)
     return {
         "verdict": verdict.value,
         "confidence_before": review.assessment.confidence,

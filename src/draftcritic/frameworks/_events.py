@@ -65,7 +65,7 @@ class ReflectionEvent:
     def of(cls, review: Review) -> ReflectionEvent:
         """Return the event of a finished review."""
         assessment, call = review.assessment, review.call
-        verdict = review.verdict or Verdict.APPROVE
+        verdict = verdict_of(review)
         text = own_text(review)
         return cls(
             run_id=review.turn.run_id,
@@ -85,6 +85,11 @@ class ReflectionEvent:
             failure=review.failure,
             critic_model=call.model if call else None,
         )
+
+
+def verdict_of(review: Review) -> Verdict:
+    """Return the verdict as symfonic has it: where nothing was decided, the draft is approved."""
+    return review.verdict or Verdict.APPROVE
 
 
 def own_text(review: Review) -> str | None:

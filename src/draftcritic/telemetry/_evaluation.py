@@ -1,59 +1,68 @@
-"""The log event `gen_ai.evaluation.result`: a verdict as the GenAI conventions write an evaluation down."""
+"""The log event `gen_ai.evaluation.result`: what each check said, as the GenAI conventions write it down."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from opentelemetry._logs import SeverityNumber
 
-from draftcritic.core import Failed, Forced, Judged, Review
+from draftcritic.core import Forced, Judged, Review
 from draftcritic.telemetry import names
-from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, put
-from draftcritic.telemetry._span import content_attributes, error_type
+from draftcritic.telemetry._content import MAX_CONTENT, Value, put
+from draftcritic.telemetry._span import content_attributes
 
 if TYPE_CHECKING:
     from opentelemetry._logs import Logger
     from opentelemetry.context import Context
 
 
-def emit_evaluation(logger: Logger, review: Review, context: Context, *, with_content: bool) -> None:
-    """Emit the event of a review that has a verdict, in the context of what was evaluated."""
+def emit_evaluations(logger: Logger, review: Review, context: Context, *, with_content: bool) -> None:
+    """Emit an event for each check that spoke, in the context of what was evaluated."""
     now = time.time_ns()
-    logger.emit(
-        timestamp=now,
-        observed_timestamp=now,
-        context=context,
-        severity_number=SeverityNumber.INFO,
-        severity_text="INFO",
-        attributes=evaluation_attributes(review, with_content=with_content),
-        event_name=names.EVENT_EVALUATION,
-    )
+    for attributes in evaluations(review, with_content=with_content):
+        logger.emit(
+            timestamp=now,
+            observed_timestamp=now,
+            context=context,
+            severity_number=SeverityNumber.INFO,
+            severity_text="INFO",
+            attributes=attributes,
+            event_name=names.EVENT_EVALUATION,
+        )
 
 
-def evaluation_attributes(review: Review, *, with_content: bool) -> dict[str, Value]:
-    """Return the attributes of the event."""
-    attributes: dict[str, Value] = {names.EVALUATION_NAME: names.EVALUATOR}
-    if (verdict := review.verdict) is not None:
-        attributes[names.EVALUATION_LABEL] = verdict._value_
-    if (confidence := amount_of(review.assessment.confidence)) is not None:
-        attributes[names.EVALUATION_VALUE] = confidence
+def evaluations(review: Review, *, with_content: bool) -> Iterator[dict[str, Value]]:
+    """Yield the attributes of the events: the reflection when it gave a verdict, the findings when there are some."""
+    judged, findings = review.reflection, review.assessment.findings
+    if isinstance(judged, Judged):
+        attributes = _attributes(review, names.EVALUATION_REFLECTION, judged.verdict._value_, with_content=with_content)
+        if judged.call is not None:
+            put(attributes, names.SKU, judged.call.sku or names.SKU_UNKNOWN)
+        put(attributes, names.RULES_BROKEN, judged.broken or None)
+        if with_content:
+            put(attributes, names.EVALUATION_EXPLANATION, judged.reason or _named(judged), MAX_CONTENT)
+        yield attributes
+    if findings:
+        label = review.outcome.verdict._value_ if isinstance(review.outcome, Forced) else names.LABEL_FINDING
+        attributes = _attributes(review, names.EVALUATION_FABRICATION, label, with_content=with_content)
+        if with_content:
+            found = "; ".join(f"{finding.kind}: {finding.identifier}" for finding in findings)
+            put(attributes, names.EVALUATION_EXPLANATION, found, MAX_CONTENT)
+        yield attributes
+
+
+def _attributes(review: Review, name: str, label: str, *, with_content: bool) -> dict[str, Value]:
+    attributes: dict[str, Value] = {names.EVALUATION_NAME: name, names.EVALUATION_LABEL: label}
     if review.turn.response_id:
         put(attributes, names.GEN_AI_RESPONSE_ID, review.turn.response_id)
-    reflection = review.reflection
-    if isinstance(reflection, Failed):
-        put(attributes, names.ERROR_TYPE, error_type(reflection))
     attributes[names.GATE_REASON] = review.assessment.reason._value_
-    if reflection is not None and reflection.call is not None:
-        put(attributes, names.SKU, reflection.call.sku or names.SKU_UNKNOWN)
     if with_content:
-        put(attributes, names.EVALUATION_EXPLANATION, _explanation(review), MAX_CONTENT)
         attributes.update(content_attributes(review))
     return attributes
 
 
-def _explanation(review: Review) -> str | None:
-    """Return why: the preferences that the critic named, else the text that it gave."""
-    if review.matched_preferences:
-        return "; ".join(review.matched_preferences)
-    return review.outcome.text if isinstance(review.outcome, (Judged, Forced, Failed)) else None
+def _named(judged: Judged) -> str | None:
+    """Return the rules that a critic named which gave no reason."""
+    return "; ".join(judged.matched_preferences) or None

@@ -12,9 +12,9 @@ from draftcritic.core import (
     Failure,
     GateDecision,
     GateReason,
-    Judged,
     Mode,
     ModelCall,
+    OutcomeKind,
     Review,
     Verdict,
     VerdictSource,
@@ -80,7 +80,9 @@ _ENFORCED = {
     Verdict.REFUSE: Action.BLOCKED,
 }
 
-Series = tuple[Verdict, VerdictSource, GateReason, Action]
+FAILURES = tuple(failure for failure in Failure if failure is not Failure.CANCELLED)
+"""What counts as a failure: a cancelled review was given up by the application."""
+Series = tuple[Verdict | None, VerdictSource, OutcomeKind, GateReason, Action]
 
 
 class Metrics:
@@ -114,6 +116,7 @@ class Metrics:
         self._tokens = counter(names.METRIC_TOKENS, names.UNIT_TOKEN)
         self._cost = counter(names.METRIC_COST, names.UNIT_USD)
         self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
+        self._rules = counter(names.METRIC_RULES, names.UNIT_VIOLATION)
         self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,
@@ -147,7 +150,7 @@ class Metrics:
         ):
             for reason in reasons:
                 self._decisions.start_at_zero((decision, reason))
-        for failure in Failure:
+        for failure in FAILURES:
             self._failures.add(0, {names.FAILURE: failure.value}, NO_TRACE)
         for drop in names.DROP_REASONS:
             self._dropped.start_at_zero(drop)
@@ -181,19 +184,21 @@ class Metrics:
         reflection = review.reflection
         exemplar = exemplar_of(context)
         self._decisions.count((assessment.decision, assessment.reason), exemplar)
-        verdict, source = review.verdict, review.source
-        if verdict is not None and source is not None:
-            sku = self._sku(reflection.call.sku if reflection is not None and reflection.call is not None else None)
-            self._reviews.count(((verdict, source, assessment.reason, review.action), sku), exemplar)
-            self._took(review, verdict, sku, reflection, context)
+        call = review.call
+        sku = self._sku(None if call is None else call.sku)
+        ended = (review.verdict, review.source, review.outcome.kind, assessment.reason, review.action)
+        self._reviews.count((ended, sku), exemplar)
+        self._took(review, sku, context)
         confidence = amount_of(assessment.confidence)
         if confidence is not None:
             self._confidence.record(confidence, {names.GATE_DECISION: assessment.decision._value_}, context)
-        if reflection is not None and reflection.call is not None:
-            self._usage(reflection.call, context)
+        if call is not None:
+            self._usage(call, context)
         for finding in assessment.findings or ():
             kind = str(finding.kind) if finding.kind in self._kinds else names.KIND_OTHER
             self._fabrications.add(1, {names.KIND: kind, names.ACTION: review.action.value}, context)
+        for rule in review.broken:
+            self._rules.add(1, {names.RULE: rule, names.VERDICT: _verdict_label(review.verdict)}, context)
         if isinstance(reflection, Failed):
             self._failures.add(1, {names.FAILURE: reflection.failure.value}, context)
 
@@ -213,15 +218,17 @@ class Metrics:
         """Record how reading the policy's file again went."""
         self._state.policy_whole = whole
 
-    def _took(
-        self, review: Review, verdict: Verdict, sku: str, reflection: Judged | Failed | None, context: Context
-    ) -> None:
+    def _took(self, review: Review, sku: str, context: Context) -> None:
         duration = amount_of(review.duration_s)
         if duration is not None:
-            labels = {names.VERDICT: verdict._value_, names.SKU: sku}
-            if isinstance(reflection, Failed):
-                # The exception's name stands on the span: here only a closed set may.
-                labels[names.ERROR_TYPE] = reflection.failure.value
+            labels = {
+                names.VERDICT: _verdict_label(review.verdict),
+                names.OUTCOME: review.outcome.kind._value_,
+                names.SKU: sku,
+            }
+            if (failure := review.failure) is not None:
+                # Labels need a closed set: the exception's name is on the span.
+                labels[names.ERROR_TYPE] = failure._value_
             self._duration.record(duration, labels, context)
 
     def _usage(self, call: ModelCall, context: Context) -> None:
@@ -241,14 +248,19 @@ class Metrics:
 
 
 def _labels(of_sku: tuple[Series, str]) -> dict[str, str]:
-    (verdict, source, reason, action), sku = of_sku
+    (verdict, source, outcome, reason, action), sku = of_sku
     return {
-        names.VERDICT: verdict.value,
+        names.VERDICT: _verdict_label(verdict),
         names.VERDICT_SOURCE: source.value,
+        names.OUTCOME: outcome.value,
         names.GATE_REASON: reason.value,
         names.ACTION: action.value,
         names.SKU: sku,
     }
+
+
+def _verdict_label(verdict: Verdict | None) -> str:
+    return names.VERDICT_NONE if verdict is None else verdict._value_
 
 
 def _decision_labels(decided: tuple[GateDecision, GateReason]) -> dict[str, str]:
@@ -260,25 +272,31 @@ def _drop_labels(reason: str) -> dict[str, str]:
     return {names.REASON: reason}
 
 
-def _action(mode: Mode, verdict: Verdict) -> Action:
-    return _ENFORCED[verdict] if mode is Mode.ENFORCE else Action.RECORDED
+def _judged(mode: Mode, verdict: Verdict, source: VerdictSource, reason: GateReason) -> Series:
+    action = _ENFORCED[verdict] if mode is Mode.ENFORCE else Action.RECORDED
+    return verdict, source, OutcomeKind.JUDGED, reason, action
+
+
+def _undecided(kind: OutcomeKind, reason: GateReason, action: Action) -> Series:
+    return None, VerdictSource.NONE, kind, reason, action
 
 
 def _unasked_series(mode: Mode) -> Iterator[Series]:
     """The series of reviews that end without a model call."""
-    approve = _action(mode, Verdict.APPROVE)
+    passed = Action.PASSED if mode is Mode.ENFORCE else Action.RECORDED
     for reason in SKIPPED_REASONS:
-        yield Verdict.APPROVE, VerdictSource.GATE, reason, approve
+        yield _undecided(OutcomeKind.SKIPPED, reason, passed)
     for verdict in (Verdict.REVISE, Verdict.REFUSE):
         for reason in _FORCED_REASONS:
-            yield verdict, VerdictSource.FABRICATION, reason, _action(mode, verdict)
+            yield _judged(mode, verdict, VerdictSource.FABRICATION, reason)
     for reason in LIMIT_REASONS if mode is not Mode.GATE else ():
-        yield Verdict.REVISE, VerdictSource.FABRICATION, reason, _action(mode, Verdict.REVISE)
+        yield _judged(mode, Verdict.REVISE, VerdictSource.FABRICATION, reason)
+        yield _undecided(OutcomeKind.LIMITED, reason, Action.RECORDED)
         if mode is Mode.ENFORCE:
-            yield Verdict.REFUSE, VerdictSource.GATE, reason, Action.BLOCKED
+            yield _undecided(OutcomeKind.LIMITED, reason, Action.LIMITED_CLOSED)
     if mode is Mode.GATE:
         for reason in FIRED_REASONS:
-            yield Verdict.APPROVE, VerdictSource.GATE, reason, approve
+            yield _undecided(OutcomeKind.GATE_ONLY, reason, Action.RECORDED)
 
 
 def _asked_series(mode: Mode) -> Iterator[Series]:
@@ -287,21 +305,23 @@ def _asked_series(mode: Mode) -> Iterator[Series]:
         return
     for reason in FIRED_REASONS:
         for verdict in Verdict:
-            yield verdict, VerdictSource.REFLECTION, reason, _action(mode, verdict)
+            yield _judged(mode, verdict, VerdictSource.REFLECTION, reason)
         if reason in _FORCED_REASONS:
-            yield Verdict.REVISE, VerdictSource.FABRICATION, reason, _action(mode, Verdict.REVISE)
-        yield Verdict.APPROVE, VerdictSource.FAILURE, reason, Action.FAILED_OPEN
-        yield Verdict.REFUSE, VerdictSource.FAILURE, reason, Action.FAILED_CLOSED
+            yield _judged(mode, Verdict.REVISE, VerdictSource.FABRICATION, reason)
+        yield _undecided(OutcomeKind.FAILED, reason, Action.FAILED_OPEN)
+        yield _undecided(OutcomeKind.FAILED, reason, Action.FAILED_CLOSED)
+        yield _undecided(OutcomeKind.CANCELLED, reason, Action.RECORDED)
 
 
 DESCRIPTIONS: dict[str, str] = {
-    names.METRIC_REVIEWS: "Reviews that ended with a verdict.",
+    names.METRIC_REVIEWS: "Reviews by how they ended; those without a verdict have the verdict `none`.",
     names.METRIC_GATE_DECISIONS: "Drafts by what the gate did with them, not evaluated ones included.",
     names.METRIC_REVIEW_DURATION: "Time from the start of a review to its end.",
     names.METRIC_CONFIDENCE: "Confidence in the draft, as the gate computed it.",
     names.METRIC_TOKENS: "Tokens of the critic's own model calls, as far as the provider reports them.",
     names.METRIC_COST: "Cost of the critic's own model calls by the published price of the SKU.",
     names.METRIC_FABRICATIONS: "Findings of the fabrication check.",
+    names.METRIC_RULES: "Rules that the critic named as broken.",
     names.METRIC_FAILURES: "Reviews in which the critic itself failed.",
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",

@@ -25,7 +25,7 @@ from draftcritic.core.fabrication import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._boundary import Boundary
 from draftcritic.telemetry._content import Capture, capture_from_environment
-from draftcritic.telemetry._evaluation import emit_evaluation
+from draftcritic.telemetry._evaluation import emit_evaluations
 from draftcritic.telemetry._internal import Surroundings, stamp_spans_of
 from draftcritic.telemetry._metrics import Metrics
 from draftcritic.telemetry._parent import Origin, capture_origin
@@ -226,11 +226,11 @@ class TelemetryRecord:
             recorder.metrics.reviewed(review, self._context)
         except Exception as error:
             recorder.boundary.caught("metrics", error)
-        if review.verdict is None or self._origin.suppressed:
+        if self._origin.suppressed:
             return
         try:
             evaluated = self._origin.evaluated or self._context
-            emit_evaluation(recorder.logger, review, evaluated, with_content=recorder.content.on_event)
+            emit_evaluations(recorder.logger, review, evaluated, with_content=recorder.content.on_event)
         except Exception as error:
             recorder.boundary.caught("evaluation", error)
 

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Literal
 
-from draftcritic.core import Action, Failure, GateDecision, GateReason, Verdict, VerdictSource
+from draftcritic.core import Action, GateDecision, GateReason, OutcomeKind, Verdict, VerdictSource
 from draftcritic.core.fabrication import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, MAX_TEXT
-from draftcritic.telemetry._metrics import DESCRIPTIONS
+from draftcritic.telemetry._metrics import DESCRIPTIONS, FAILURES
 
 AttributeType = Literal["string", "string[]", "int", "double", "boolean"]
 
@@ -117,6 +117,7 @@ def _words(enum: type[Enum]) -> tuple[str, ...]:
     return tuple(str(member.value) for member in enum)
 
 
+_FAILURES = tuple(failure.value for failure in FAILURES)
 _CALLED = "the critic's model was asked"
 _KNOWN = "the provider reports it"
 _RUN_HAS = "the run carries it"
@@ -125,15 +126,14 @@ _CAPTURED = "content capture is on"
 
 _DECISION = (
     AttributeInfo(
-        names.VERDICT, "string", "What the critic says of the draft.", _words(Verdict), when="it was evaluated"
-    ),
-    AttributeInfo(
-        names.VERDICT_SOURCE,
+        names.VERDICT,
         "string",
-        "Who reached the verdict.",
-        _words(VerdictSource),
-        when="it was evaluated",
+        "The verdict on the draft.",
+        _words(Verdict),
+        when="the critic's model or a finding decided",
     ),
+    AttributeInfo(names.VERDICT_SOURCE, "string", "Who reached the verdict.", _words(VerdictSource)),
+    AttributeInfo(names.OUTCOME, "string", "How the review ended.", _words(OutcomeKind)),
     AttributeInfo(names.ACTION, "string", "What became of the draft.", _words(Action)),
     AttributeInfo(names.MODE, "string", "How far the plugin goes.", ("observe", "enforce", "gate")),
     AttributeInfo(names.CONFIDENCE, "double", "Confidence in the draft, 0 to 1.", unit="1", when="it was evaluated"),
@@ -209,7 +209,13 @@ _DRAFT = (
         unit="{preference}",
         when="the critic gave a verdict",
     ),
-    AttributeInfo(names.FAILURE, "string", "How the critic itself failed.", _words(Failure), when="it failed"),
+    AttributeInfo(
+        names.RULES_BROKEN,
+        "string[]",
+        "Ids of the rules that the critic named as broken; `other` for any that are not loaded.",
+        when="it named some",
+    ),
+    AttributeInfo(names.FAILURE, "string", "How the critic itself failed.", _FAILURES, when="it failed"),
     AttributeInfo(names.ERROR_TYPE, "string", "The exception's name, else the failure.", when="the critic failed"),
     AttributeInfo(names.GEN_AI_RESPONSE_ID, "string", "Id of the answer.", when=_RUN_HAS),
     AttributeInfo(names.GEN_AI_CONVERSATION_ID, "string", "Id of the conversation.", when=_RUN_HAS),
@@ -226,6 +232,7 @@ _CONTENT = (
     _content(names.CONTENT_DRAFT, "string", "The draft."),
     _content(names.CONTENT_REVISION, "string", "The text that stands in for a revised draft."),
     _content(names.CONTENT_REFUSAL, "string", "The message that stands in for a refused draft."),
+    _content(names.CONTENT_REASON, "string", "Why the critic gave its verdict, in its own words."),
     _content(names.CONTENT_PREFERENCES, "string[]", "The preferences that the critic named."),
     _content(names.CONTENT_FABRICATIONS, "string[]", "The identifiers that nothing grounds."),
 )
@@ -247,14 +254,13 @@ _EVENTS = (
     EventInfo(
         names.EVENT_EVALUATION,
         "log event",
-        "A draft was evaluated.",
+        "A check has spoken: the reflection gave a verdict, or there are findings.",
         (
             names.EVALUATION_NAME,
             names.EVALUATION_LABEL,
-            names.EVALUATION_VALUE,
             names.EVALUATION_EXPLANATION,
             names.GEN_AI_RESPONSE_ID,
-            names.ERROR_TYPE,
+            names.RULES_BROKEN,
             names.GATE_REASON,
             names.SKU,
             *(attribute.name for attribute in _CONTENT),
@@ -263,26 +269,37 @@ _EVENTS = (
 )
 _EVENT_ATTRIBUTES = (
     AttributeInfo(names.FINISH_REASON, "string", "Why the model stopped, in the provider's word.", when=_KNOWN),
-    AttributeInfo(names.EVALUATION_NAME, "string", "Who evaluated.", (names.EVALUATOR,)),
-    AttributeInfo(names.EVALUATION_LABEL, "string", "The verdict.", _words(Verdict)),
-    AttributeInfo(names.EVALUATION_VALUE, "double", "The confidence in the draft, 0 to 1.", unit="1"),
+    AttributeInfo(names.EVALUATION_NAME, "string", "Which check.", names.EVALUATIONS),
+    AttributeInfo(
+        names.EVALUATION_LABEL,
+        "string",
+        "The verdict; `finding` for findings that decided nothing.",
+        (*_words(Verdict), names.LABEL_FINDING),
+    ),
     AttributeInfo(
         names.EVALUATION_EXPLANATION,
         "string",
-        "The preferences that the critic named, else the text that it gave.",
+        "The reason that the critic gave, else the rules that it named; the findings with their kinds.",
         when=_CAPTURED,
         content=True,
     ),
 )
 _LABELS = (
-    AttributeInfo(names.VERDICT, "string", "The verdict.", _words(Verdict)),
+    AttributeInfo(
+        names.VERDICT,
+        "string",
+        "The verdict; `none` where nothing was decided.",
+        (*_words(Verdict), names.VERDICT_NONE),
+    ),
     AttributeInfo(names.VERDICT_SOURCE, "string", "Who reached it.", _words(VerdictSource)),
+    AttributeInfo(names.OUTCOME, "string", "How the review ended.", _words(OutcomeKind)),
     AttributeInfo(names.ACTION, "string", "What became of the draft.", _words(Action)),
     AttributeInfo(names.GATE_DECISION, "string", "What the gate decided.", _words(GateDecision)),
     AttributeInfo(names.GATE_REASON, "string", "The primary reason for it.", _words(GateReason)),
     AttributeInfo(names.SKU, "string", "SKU of the critic's model, bounded; `unknown` when none was asked."),
-    AttributeInfo(names.ERROR_TYPE, "string", "How the critic failed.", _words(Failure), when="it failed"),
-    AttributeInfo(names.FAILURE, "string", "How the critic failed.", _words(Failure)),
+    AttributeInfo(names.ERROR_TYPE, "string", "How the critic failed.", _FAILURES, when="it failed"),
+    AttributeInfo(names.FAILURE, "string", "How the critic failed.", _FAILURES),
+    AttributeInfo(names.RULE, "string", "Id of a loaded preference or rule, else `other`."),
     AttributeInfo(names.DIRECTION, "string", "Which way the tokens went.", names.DIRECTIONS),
     AttributeInfo(names.KIND, "string", "The kind of the finding.", (*sorted(KINDS), names.KIND_OTHER)),
     AttributeInfo(names.REASON, "string", "Why the draft was lost.", names.DROP_REASONS),
@@ -295,6 +312,7 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_TOKENS: ("counter", names.UNIT_TOKEN, ()),
     names.METRIC_COST: ("counter", names.UNIT_USD, ()),
     names.METRIC_FABRICATIONS: ("counter", names.UNIT_FINDING, ()),
+    names.METRIC_RULES: ("counter", names.UNIT_VIOLATION, ()),
     names.METRIC_FAILURES: ("counter", names.UNIT_FAILURE, ()),
     names.METRIC_QUEUE_DEPTH: ("gauge", names.UNIT_REVIEW, ()),
     names.METRIC_DROPPED: ("counter", names.UNIT_DRAFT, ()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from draftcritic.core import Assessment, Failed, Forced, Judged, ModelCall, Review, Turn, Verdict
+from draftcritic.core import Assessment, Failed, Forced, Judged, Limited, ModelCall, Review, Turn, Verdict
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, clean_texts, count_of, put
 
@@ -32,8 +32,11 @@ def review_attributes(
     _put_draft(attributes, review.turn, draft_sku)
     if review.assessment.findings is not None:
         _put_findings(attributes, review.assessment.findings)
-    if reflection is not None:
-        _put_reflection(attributes, reflection)
+    if isinstance(reflection, Judged):
+        attributes[names.PREFERENCES_MATCHED] = len(reflection.matched_preferences)
+        put(attributes, names.RULES_BROKEN, reflection.broken or None)
+    if review.call is not None:
+        _put_call(attributes, review.call)
     _put_assessment(attributes, review.assessment, threshold)
     attributes[names.MODE] = review.mode._value_
     if isinstance(reflection, Failed):
@@ -82,11 +85,11 @@ def content_attributes(review: Review) -> dict[str, Value]:
     attributes: dict[str, Value] = {}
     put(attributes, names.CONTENT_DRAFT, review.turn.draft, MAX_CONTENT)
     outcome = review.outcome
-    if isinstance(outcome, (Judged, Forced, Failed)):
-        if outcome.verdict is Verdict.REVISE:
-            put(attributes, names.CONTENT_REVISION, outcome.text, MAX_CONTENT)
-        elif outcome.verdict is Verdict.REFUSE:
-            put(attributes, names.CONTENT_REFUSAL, outcome.text, MAX_CONTENT)
+    if isinstance(outcome, (Judged, Forced, Failed, Limited)):
+        name = names.CONTENT_REVISION if outcome.verdict is Verdict.REVISE else names.CONTENT_REFUSAL
+        put(attributes, name, None if outcome.verdict is Verdict.APPROVE else outcome.text, MAX_CONTENT)
+    if isinstance(review.reflection, Judged):
+        put(attributes, names.CONTENT_REASON, review.reflection.reason, MAX_CONTENT)
     if review.matched_preferences:
         put(attributes, names.CONTENT_PREFERENCES, list(review.matched_preferences), MAX_CONTENT)
     if review.assessment.findings:
@@ -132,13 +135,10 @@ def _put_findings(attributes: dict[str, Value], findings: Sequence[FabricationFi
         put(attributes, names.FABRICATION_MAX_CONFIDENCE, max(float(f.confidence) for f in findings))
 
 
-def _put_reflection(attributes: dict[str, Value], reflection: Judged | Failed) -> None:
-    if isinstance(reflection, Judged):
-        attributes[names.PREFERENCES_MATCHED] = len(reflection.matched_preferences)
-    if reflection.call is not None:
-        put(attributes, names.PROMPT_OMITTED, reflection.call.omitted or None)
-        put(attributes, names.SHARED, reflection.call.shared or None)
-        attributes.update(call_attributes(reflection.call))
+def _put_call(attributes: dict[str, Value], call: ModelCall) -> None:
+    put(attributes, names.PROMPT_OMITTED, call.omitted or None)
+    put(attributes, names.SHARED, call.shared or None)
+    attributes.update(call_attributes(call))
 
 
 def _put_assessment(attributes: dict[str, Value], assessment: Assessment, threshold: float | None) -> None:
@@ -158,7 +158,7 @@ def _put_decision(attributes: dict[str, Value], review: Review) -> None:
     attributes[names.GATE_DECISION] = review.assessment.decision._value_
     attributes[names.GATE_REASON] = review.assessment.reason._value_
     attributes[names.ACTION] = review.action._value_
-    if (source := review.source) is not None:
-        attributes[names.VERDICT_SOURCE] = source._value_
+    attributes[names.OUTCOME] = review.outcome.kind._value_
+    attributes[names.VERDICT_SOURCE] = review.source._value_
     if (verdict := review.verdict) is not None:
         attributes[names.VERDICT] = verdict._value_

@@ -13,6 +13,9 @@ SKU_UNKNOWN: Final = "unknown"
 # Attributes of the review span; metric labels and event attributes are taken from the same words.
 VERDICT: Final = "draftcritic.verdict"
 VERDICT_SOURCE: Final = "draftcritic.verdict.source"
+VERDICT_NONE: Final = "none"
+"""Label of a review without a verdict."""
+OUTCOME: Final = "draftcritic.outcome"
 ACTION: Final = "draftcritic.action"
 MODE: Final = "draftcritic.mode"
 CONFIDENCE: Final = "draftcritic.confidence"
@@ -40,6 +43,7 @@ POLICY_VERSION: Final = "draftcritic.policy.version"
 SHARED: Final = "draftcritic.shared"
 PROMPT_OMITTED: Final = "draftcritic.prompt.omitted"
 PREFERENCES_MATCHED: Final = "draftcritic.preferences.matched"
+RULES_BROKEN: Final = "draftcritic.rules.broken"
 FAILURE: Final = "draftcritic.failure"
 INTERNAL: Final = "draftcritic.internal"
 
@@ -62,10 +66,13 @@ FINISH_REASON: Final = "draftcritic.finish_reason"
 EVENT_EVALUATION: Final = "gen_ai.evaluation.result"
 EVALUATION_NAME: Final = "gen_ai.evaluation.name"
 EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
-EVALUATION_VALUE: Final = "gen_ai.evaluation.score.value"
 EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
-EVALUATOR: Final = "draftcritic"
-"""Value of `gen_ai.evaluation.name`."""
+EVALUATION_REFLECTION: Final = "draftcritic.reflection"
+EVALUATION_FABRICATION: Final = "draftcritic.fabrication"
+EVALUATIONS: Final = (EVALUATION_REFLECTION, EVALUATION_FABRICATION)
+"""Values of `gen_ai.evaluation.name`."""
+LABEL_FINDING: Final = "finding"
+"""Label of findings that decided nothing."""
 
 # Content: only under the switch.
 CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -73,12 +80,14 @@ CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 CONTENT_DRAFT: Final = "draftcritic.content.draft"
 CONTENT_REVISION: Final = "draftcritic.content.revised_draft"
 CONTENT_REFUSAL: Final = "draftcritic.content.refusal_message"
+CONTENT_REASON: Final = "draftcritic.content.reason"
 CONTENT_PREFERENCES: Final = "draftcritic.content.matched_preferences"
 CONTENT_FABRICATIONS: Final = "draftcritic.content.fabrications"
 
 # Labels that are no attribute of the review span.
 DIRECTION: Final = "draftcritic.direction"
 KIND: Final = "draftcritic.kind"
+RULE: Final = "draftcritic.rule"
 REASON: Final = "draftcritic.reason"
 DIRECTION_INPUT: Final = "input"
 DIRECTION_OUTPUT: Final = "output"
@@ -95,6 +104,7 @@ METRIC_CONFIDENCE: Final = "draftcritic.confidence"
 METRIC_TOKENS: Final = "draftcritic.tokens"
 METRIC_COST: Final = "draftcritic.cost"
 METRIC_FABRICATIONS: Final = "draftcritic.fabrications"
+METRIC_RULES: Final = "draftcritic.rules.violations"
 METRIC_FAILURES: Final = "draftcritic.failures"
 METRIC_QUEUE_DEPTH: Final = "draftcritic.queue.depth"
 METRIC_DROPPED: Final = "draftcritic.dropped"
@@ -109,6 +119,7 @@ UNIT_STATE: Final = "{state}"
 UNIT_TOKEN: Final = "{token}"  # noqa: S105 - a unit, no secret
 UNIT_USD: Final = "USD"
 UNIT_FINDING: Final = "{finding}"
+UNIT_VIOLATION: Final = "{violation}"
 UNIT_FAILURE: Final = "{failure}"
 UNIT_DRAFT: Final = "{draft}"
 
@@ -118,13 +129,14 @@ CONFIDENCE_BUCKETS: Final = tuple(round(0.05 * step, 2) for step in range(1, 21)
 """0.05 to 1.0 in steps of 0.05; a bound belongs to the bucket below it."""
 
 LABELS: Final[dict[str, tuple[str, ...]]] = {
-    METRIC_REVIEWS: (VERDICT, VERDICT_SOURCE, GATE_REASON, ACTION, SKU),
+    METRIC_REVIEWS: (VERDICT, VERDICT_SOURCE, OUTCOME, GATE_REASON, ACTION, SKU),
     METRIC_GATE_DECISIONS: (GATE_DECISION, GATE_REASON),
-    METRIC_REVIEW_DURATION: (VERDICT, SKU, ERROR_TYPE),
+    METRIC_REVIEW_DURATION: (VERDICT, OUTCOME, SKU, ERROR_TYPE),
     METRIC_CONFIDENCE: (GATE_DECISION,),
     METRIC_TOKENS: (SKU, DIRECTION),
     METRIC_COST: (SKU,),
     METRIC_FABRICATIONS: (KIND, ACTION),
+    METRIC_RULES: (RULE, VERDICT),
     METRIC_FAILURES: (FAILURE,),
     METRIC_QUEUE_DEPTH: (),
     METRIC_DROPPED: (REASON,),
