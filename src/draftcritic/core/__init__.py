@@ -46,6 +46,7 @@ from draftcritic.core._review import (
     Usage,
     undecided,
 )
+from draftcritic.core._rule_ids import OTHER_RULE, Rule, RuleIds, rule_id
 from draftcritic.core._sku import SkuBound, normalise_sku
 from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
 from draftcritic.core._well_formed import well_formed
@@ -83,6 +84,7 @@ __all__ = [
     "DEFAULT_REVISION",
     "DEFAULT_TEMPLATE",
     "FABRICATION_REFUSE_THRESHOLD",
+    "OTHER_RULE",
     "PROMPT_BUDGET",
     "REFLECTION_TIMEOUT",
     "Action",
@@ -124,6 +126,8 @@ __all__ = [
     "ProceduralRulesSource",
     "Prompt",
     "Review",
+    "Rule",
+    "RuleIds",
     "Skipped",
     "SkuBound",
     "Streams",
@@ -153,6 +157,7 @@ __all__ = [
     "reported_finish_reason",
     "reported_model_name",
     "resolve_model_name",
+    "rule_id",
     "took_tool_action",
     "undecided",
     "usage_from",

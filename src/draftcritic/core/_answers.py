@@ -36,6 +36,8 @@ class Answer:
         verdict: the verdict; None when `failure` is set.
         text: the revised draft or the refusal message.
         matched: the statements that the object names.
+        reason: why, in its words.
+        broken: the ids of rules that it names.
         failure: the field has no known verdict (unparsable), or the object contradicts itself (ambiguous).
         strictest: the strictest verdict that the object names.
         own: it repeats the token of the question.
@@ -49,6 +51,8 @@ class Answer:
     strictest: Verdict | None = None
     own: bool = False
     echo: bool = False
+    reason: str | None = None
+    broken: list[str] = field(default_factory=list)
 
 
 def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] = ()) -> Answer | None:
@@ -78,7 +82,8 @@ def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] 
     matched = fields.get("matched_preferences", [])
     if _differ(texts) or _differ(matched):
         return Answer(None, failure=Failure.AMBIGUOUS, strictest=known, own=own, echo=echo)
-    return Answer(known, _usable(texts), _statements(matched), None, known, own, echo)
+    reason, broken = _reason(fields.get("reason", [])), _statements(fields.get("broken", []))
+    return Answer(known, _usable(texts), _statements(matched), None, known, own, echo, reason, broken)
 
 
 def strictest_of(verdicts: Any) -> Verdict | None:
@@ -133,6 +138,11 @@ def _differ(values: list[Any]) -> bool:
 def _usable(texts: list[Any]) -> str | None:
     text = texts[0] if texts else None
     return well_formed(text) if isinstance(text, str) and text.strip() else None
+
+
+def _reason(values: list[Any]) -> str | None:
+    reason = values[0] if values else None
+    return _usable([" ".join(_statements([reason])) if is_array(reason) else reason])
 
 
 def _statements(values: list[Any]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from draftcritic.core._language import language_of
+from draftcritic.core._rule_ids import Rule, RuleIds, rule_id
 from draftcritic.core._words import FabricationMode, OnFailure, OnLimit
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ class CriticPreference:
         priority: higher is shown to the critic first; 1 to 10 by convention.
         statement: the rule, in words the critic's model reads.
         sensitive_tags: tags that make the gate fire when an activated node carries one.
+        id: what it is counted as; empty for a hash of the statement.
     """
 
     priority: int
     statement: str
     sensitive_tags: tuple[str, ...] = ()
+    id: str = ""
 
 
 @runtime_checkable
@@ -76,6 +79,7 @@ class Policy:
         never_flag: words and tokens that no fabrication finding is about.
         tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
         rules: procedural rules that hold for every turn.
+        policy_salt: changes the ids of preferences and rules that have none of their own; see `rule_id`.
         rules_source: finds the procedural rules of a turn; wins over `rules`.
         prompt_template: the reflection prompt; see `draftcritic.core.render_prompt`.
         timeout: seconds a reflection may take.
@@ -102,7 +106,8 @@ class Policy:
     identifier_patterns: tuple[str, ...] = ()
     never_flag: tuple[str, ...] = ()
     tool_actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rules: tuple[str, ...] = ()
+    rules: tuple[str | Rule, ...] = ()
+    policy_salt: str = ""
     rules_source: ProceduralRulesSource | None = None
     prompt_template: str | None = None
     timeout: float = REFLECTION_TIMEOUT
@@ -118,6 +123,22 @@ class Policy:
     def __post_init__(self) -> None:
         tags = self.sensitive_tags.union(*(p.sensitive_tags for p in self.preferences))
         object.__setattr__(self, "all_sensitive_tags", tags)
+
+    @cached_property
+    def identified(self) -> tuple[CriticPreference, ...]:
+        """The preferences, each with its id."""
+        return tuple(replace(each, id=rule_id(each.statement, each.id, self.policy_salt)) for each in self.preferences)
+
+    def with_ids(self, rules: Iterable[str | Rule]) -> tuple[Rule, ...]:
+        """Return rules, each with its id."""
+        given = (each if isinstance(each, Rule) else Rule(each) for each in rules)
+        return tuple(Rule(each.statement, rule_id(each.statement, each.id, self.policy_salt)) for each in given)
+
+    @cached_property
+    def rule_ids(self) -> RuleIds:
+        """The ids of the loaded preferences and rules. Rules of a rules source are not loaded."""
+        preferences = {each.id: each.statement for each in self.identified}
+        return RuleIds({**preferences, **{each.id: each.statement for each in self.with_ids(self.rules)}})
 
     @cached_property
     def version(self) -> str:
@@ -144,7 +165,7 @@ def _stated(value: Any) -> str:
         return repr(sorted((str(key), str(item)) for key, item in value.items()))
     if isinstance(value, (tuple, list)):
         return repr([_stated(item) for item in value])
-    if isinstance(value, (str, int, float, type(None), CriticPreference)):
+    if isinstance(value, (str, int, float, type(None), CriticPreference, Rule)):
         return str(value)
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"

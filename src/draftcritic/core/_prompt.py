@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Protocol
 
 from draftcritic.core._excerpt import excerpt, shortened
+from draftcritic.core._rule_ids import Rule
 from draftcritic.core._well_formed import well_formed
 from draftcritic.core._words import Verdict
 
@@ -19,8 +20,8 @@ FIELDS = ("draft", "core_preferences", "procedural_rules", "sensitive_tag_hit")
 
 DEFAULT_TEMPLATE = """\
 You check what an assistant is about to say to its user. The assistant's words are in {draft}. The rules are in \
-{core_preferences} (the number is the priority; the higher one wins) and {procedural_rules}. {sensitive_tag_hit} names \
-why this turn is risky, or says none.
+{core_preferences} (the number is the priority; the higher one wins) and {procedural_rules}; each ends \
+with its name in parentheses. {sensitive_tag_hit} names why this turn is risky, or says none.
 
 Look at what the words do, not at what they are about, and choose one verdict:
 - approve: they break no rule. Most words are like that: greetings, thanks, plain facts, declining to do something.
@@ -29,13 +30,13 @@ Look at what the words do, not at what they are about, and choose one verdict:
 
 Answer with one JSON object and nothing else. Its keys, in this order: "id" (copied from the last line of the \
 question), "reason" (quote the words that break a rule and name the rule, or say that none is broken), "verdict", \
-then "revised_draft" (only for revise), "refusal_message" (only for refuse), "matched_preferences" (the broken ones, \
-word for word).
+then "revised_draft" (only for revise), "refusal_message" (only for refuse), "broken" (a list of the names of the \
+broken rules).
 """
 
 _NO_DATA = "Never give out another customer's data"
 _NO_DATE = "Never promise a delivery date"
-_EXAMPLE_RULES = f"- [9] {_NO_DATA}\n- [7] {_NO_DATE}"
+_EXAMPLE_RULES = f"- [9] {_NO_DATA} (#no-data)\n- [7] {_NO_DATE} (#no-date)"
 _EXAMPLES: tuple[tuple[str, Verdict, str, dict[str, str], list[str]], ...] = (
     ("Good morning! How can I help you today?", Verdict.APPROVE, "A greeting; no rule is broken.", {}, []),
     (
@@ -50,7 +51,7 @@ _EXAMPLES: tuple[tuple[str, Verdict, str, dict[str, str], list[str]], ...] = (
         Verdict.REVISE,
         "'You will have it on Friday' promises a delivery date.",
         {"revised_draft": "Your parcel is on its way."},
-        [_NO_DATE],
+        ["no-date"],
     ),
     (
         "I can't tell you about other customers, but I can look up your parcel.",
@@ -64,11 +65,13 @@ _EXAMPLES: tuple[tuple[str, Verdict, str, dict[str, str], list[str]], ...] = (
         Verdict.REFUSE,
         "'Mr Doe lives at 5 Elm Road' gives out another customer's data, and nothing else is said.",
         {"refusal_message": "I can't share details of other customers."},
-        [_NO_DATA],
+        ["no-data"],
     ),
 )
 """Worked examples of `DEFAULT_TEMPLATE`, sent as earlier turns: a small model answers nearly at random without them."""
 _EXAMPLE_BOUNDARY = "example"
+_BROKEN = '"broken"'
+"""A template that asks for this field wants the ids shown."""
 _EXAMPLE_TOKENS = ("hqzmbdkw", "tnvxrgpl", "bwkfzjmc", "xgrdnqtv", "pzcmhskf")
 _TOKEN_LETTERS = "bcdfghjkmnpqrstvwxz"  # noqa: S105 - no secret
 """Neither digits nor vowels: a token is never written as a number, and is no word."""
@@ -142,7 +145,7 @@ def render_prompt(
     *,
     draft: str,
     preferences: Sequence[PreferenceLike],
-    rules: Sequence[str],
+    rules: Sequence[str | Rule],
     sensitive_hit: str | None,
     budget: int | None = None,
     about: str = "",
@@ -158,7 +161,8 @@ def render_prompt(
         template: instructions with the four `FIELDS`; None for `DEFAULT_TEMPLATE`.
         draft: what is judged.
         preferences: shown as "- [priority] statement", highest priority first.
-        rules: shown as "- rule".
+        rules: shown as "- rule". What has an `id` ends with "(#id)" in the built-in template, and in one that asks
+            for the field "broken".
         sensitive_hit: the sensitive tag of the turn.
         budget: characters that draft, preferences and rules may have together, at least 1,000; None for any number.
             What is too long is cut, and a mark says where. Preferences and rules are left out from the last one on;
@@ -171,8 +175,9 @@ def render_prompt(
         ValueError: see `validate_template`.
     """
     by_priority = sorted(preferences, key=lambda p: p.priority, reverse=True)
-    stated = [f"- [{p.priority}] {p.statement}" for p in by_priority]
-    listed = [f"- {rule}" for rule in rules]
+    named = template is None or _BROKEN in template
+    stated = [f"- [{p.priority}] {p.statement}{_name_of(p, shown=named)}" for p in by_priority]
+    listed = [f"- {getattr(rule, 'statement', rule)}{_name_of(rule, shown=named)}" for rule in rules]
     shown, whole = _within(budget, draft, stated, listed), sum(map(len, (draft, "\n".join(stated), "\n".join(listed))))
     values = {
         "core_preferences": shown[1] or "(none)",
@@ -193,6 +198,11 @@ def render_prompt(
         untrusted=(values["draft"],),
         boundary=boundary,
     )
+
+
+def _name_of(rule: object, *, shown: bool) -> str:
+    name = getattr(rule, "id", "") if shown else ""
+    return f" (#{name})" if name else ""
 
 
 def _within(budget: int | None, draft: str, preferences: Sequence[str], rules: Sequence[str]) -> tuple[str, str, str]:
@@ -220,9 +230,9 @@ def _examples() -> tuple[tuple[str, str], ...]:
     return tuple(
         (
             _question({"core_preferences": _EXAMPLE_RULES, "draft": draft}, _EXAMPLE_BOUNDARY, token),
-            json.dumps({"id": token, "reason": reason, "verdict": verdict, **text, "matched_preferences": matched}),
+            json.dumps({"id": token, "reason": reason, "verdict": verdict, **text, "broken": broken}),
         )
-        for token, (draft, verdict, reason, text, matched) in zip(_EXAMPLE_TOKENS, _EXAMPLES, strict=True)
+        for token, (draft, verdict, reason, text, broken) in zip(_EXAMPLE_TOKENS, _EXAMPLES, strict=True)
     )
 
 

@@ -20,11 +20,15 @@ class Own:
         verdict: the verdict; None when the critic gave none of its own.
         text: the text that an object of the critic's own gives for it.
         matched: the statements that this object names.
+        reason: why, in the words of this object.
+        broken: the ids of rules that this object names.
     """
 
     verdict: Verdict | None = None
     text: str | None = None
     matched: list[str] = field(default_factory=list)
+    reason: str | None = None
+    broken: list[str] = field(default_factory=list)
 
 
 def own_verdict(reading: Reading, echoes: Echoes) -> Own:
@@ -64,7 +68,7 @@ def _vote(answer: Answer, *, certain: bool) -> Own:
         return Own(None if answer.strictest in (None, Verdict.APPROVE) else Verdict.REFUSE)
     if answer.failure is not None:
         return Own(None if answer.strictest is Verdict.APPROVE else answer.strictest)
-    return Own(answer.verdict, answer.text, answer.matched)
+    return Own(answer.verdict, answer.text, answer.matched, answer.reason, answer.broken)
 
 
 def _is_doubted(reading: Reading, voting: Sequence[Answer], *, certain: bool) -> bool:

@@ -20,7 +20,7 @@ from draftcritic.engine._ports import (
     ReviewObserver,
     ReviewRecord,
 )
-from draftcritic.engine._reflection import prompt_messages
+from draftcritic.engine._reflection import matched_of, prompt_messages
 from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._scoped import scoped
 from draftcritic.engine._sharing import Sharing
@@ -62,6 +62,7 @@ __all__ = [
     "current_place",
     "is_reviewing",
     "load_hooks",
+    "matched_of",
     "prompt_messages",
     "qualified_name",
     "reviewing",

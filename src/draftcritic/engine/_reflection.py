@@ -18,9 +18,11 @@ from draftcritic.core import (
     Judged,
     ModelCall,
     OnFailure,
+    ParsedReflection,
     Policy,
     ProceduralRulesSource,
     Prompt,
+    Rule,
     Usage,
     Verdict,
     described,
@@ -84,13 +86,13 @@ async def _first_rules(source: ProceduralRulesSource, query: str) -> tuple[str, 
     return tuple(str(getattr(rule, "content", rule))[:_MAX_RULE_CHARS] for rule in rules)
 
 
-def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None) -> Prompt:
+def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None) -> Prompt:
     """Return the question to the critic's model, within the policy's budget."""
     return render_prompt(
         policy.prompt_template,
         draft=draft,
-        preferences=policy.preferences,
-        rules=rules,
+        preferences=policy.identified,
+        rules=policy.with_ids(rules),
         sensitive_hit=sensitive_hit,
         budget=policy.prompt_budget,
     )
@@ -107,13 +109,13 @@ def to_messages(prompt: Prompt) -> tuple[PromptMessage, ...]:
 
 
 def prompt_messages(
-    policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None
+    policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None
 ) -> tuple[PromptMessage, ...]:
     """Return the question to the critic's model as messages."""
     return to_messages(prompt_of(policy, draft=draft, rules=rules, sensitive_hit=sensitive_hit))
 
 
-def question_key(policy: Policy, *, draft: str, rules: Sequence[str], sensitive_hit: str | None) -> bytes:
+def question_key(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None) -> bytes:
     """Return what is the same for two prompts that differ in their random boundary only."""
     preferences = [(each.priority, each.statement) for each in policy.preferences]
     parts = (policy.prompt_template, policy.prompt_budget, draft, preferences, list(rules), sensitive_hit)
@@ -155,15 +157,24 @@ def judge(reply: Reply, policy: Policy, assessment: Assessment, call: ModelCall)
     return Judged(
         verdict,
         parsed.text or standby,
-        tuple(parsed.matched_preferences),
+        matched_of(parsed, policy),
         defaulted=standby is not None and not parsed.text,
         call=call,
+        reason=parsed.own.reason,
+        broken=policy.rule_ids.broken(parsed.own.broken, parsed.matched_preferences),
     )
 
 
 def standby_text(verdict: Verdict, policy: Policy) -> str | None:
     """Return the configured text for a verdict that needs one."""
     return {Verdict.REVISE: policy.default_revision, Verdict.REFUSE: policy.default_refusal}.get(verdict)
+
+
+def matched_of(parsed: ParsedReflection, policy: Policy) -> tuple[str, ...]:
+    """Return the preferences that a reply names, by statement or by id."""
+    named = policy.rule_ids.broken(parsed.own.broken, ())
+    by_id = [each.statement for each in policy.identified if each.id in named]
+    return tuple(dict.fromkeys((*parsed.matched_preferences, *by_id)))
 
 
 def failed(

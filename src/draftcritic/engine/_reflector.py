@@ -19,6 +19,7 @@ from draftcritic.core import (
     ModelCall,
     Policy,
     Prompt,
+    Rule,
     Turn,
     Usage,
     described,
@@ -116,7 +117,9 @@ class Reflector:
                 classify(error), self._policy, assessment, error_type=qualified_name(type(error)), call=progress.call
             )
 
-    def _key(self, turn: Turn, rules: Sequence[str], assessment: Assessment, model: CriticModel) -> Hashable | None:
+    def _key(
+        self, turn: Turn, rules: Sequence[str | Rule], assessment: Assessment, model: CriticModel
+    ) -> Hashable | None:
         """Return what is the same for reviews that may share an answer; None when there are none."""
         identity = model.identity if self._sharing.window > 0 else None
         if identity is None:
@@ -219,7 +222,7 @@ class Reflector:
             raise
         return made
 
-    def _rules(self, turn: Turn) -> Generator[Step, Any, Sequence[str]]:
+    def _rules(self, turn: Turn) -> Generator[Step, Any, Sequence[str | Rule]]:
         source = self._policy.rules_source
         if source is None:
             return self._policy.rules

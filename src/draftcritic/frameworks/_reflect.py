@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from draftcritic.core import ParsedReflection, Policy, Verdict, parse_reflection_output
-from draftcritic.engine import classify, prompt_messages, qualified_name, reviewing
+from draftcritic.engine import classify, matched_of, prompt_messages, qualified_name, reviewing
 from draftcritic.frameworks._config import default_model_config, preferences_of
 from draftcritic.frameworks._provider import model_source
 
@@ -48,4 +48,7 @@ async def reflect_on_draft(  # noqa: PLR0917 - the order is part of the contract
     except Exception as error:  # the model and its provider are foreign code
         _logger.warning("the reflection failed with %s", qualified_name(type(error)))
         return ParsedReflection(Verdict.APPROVE, failure=classify(error))
-    return parse_reflection_output(reply.content)
+    parsed = parse_reflection_output(reply.content)
+    return ParsedReflection(
+        parsed.verdict, parsed.text, list(matched_of(parsed, policy)), failure=parsed.failure, own=parsed.own
+    )

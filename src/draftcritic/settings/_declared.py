@@ -94,12 +94,20 @@ class DeclaredSettings(BaseSettings):
         "package.module:attribute; in code also anything callable",
     )
     preferences: types.Preferences = setting(
-        "The rules of the domain: statement, priority (1 to 10, default 5), sensitive_tags.",
-        "a list of tables with statement, priority, sensitive_tags; JSON in the environment",
+        "The rules of the domain: statement, priority (1 to 10, default 5), sensitive_tags, id.",
+        "a list of tables with statement, priority, sensitive_tags, id; JSON in the environment",
         default=(),
     )
-    rules: types.Sentences = setting(
-        "Procedural rules for every turn.", "a list; in the environment JSON or one rule a line", default=()
+    rules: types.Rules = setting(
+        "Procedural rules for every turn; one with an id is a table of statement and id.",
+        "a list of texts and tables; in the environment JSON or one rule a line",
+        default=(),
+    )
+    policy_salt: types.Salt = setting(
+        "Changes the ids of preferences and rules without one of their own, which are short hashes of the statements.",
+        "a text that stays the same, for ids that stay the same",
+        default=Policy.policy_salt,
+        repr=False,
     )
     rules_source: types.RulesSourceChoice = setting(
         "Finds the procedural rules of a turn.",

@@ -43,8 +43,8 @@ def without_secrets(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [without_secrets(item) for item in value]
     if hasattr(value, "statement"):
-        parts = ("statement", "priority", "sensitive_tags")
-        return {part: without_secrets(getattr(value, part)) for part in parts if hasattr(value, part)}
+        parts = ("statement", "priority", "sensitive_tags", "id")
+        return {part: without_secrets(getattr(value, part)) for part in parts if getattr(value, part, "") != ""}
     return _plain(value)
 
 

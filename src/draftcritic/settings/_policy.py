@@ -6,7 +6,7 @@ import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Mode, Policy
+from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Mode, Policy, Rule
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import allowed
 from draftcritic.settings._sources import DEFAULT_ORIGIN
@@ -33,7 +33,8 @@ def policy_of(settings: Settings) -> Policy:
         selective_gate=settings.selective_gate,
         sensitive_tags=frozenset(settings.sensitive_tags),
         preferences=tuple(
-            CriticPreference(item.priority, item.statement, item.sensitive_tags) for item in settings.preferences
+            CriticPreference(item.priority, item.statement, item.sensitive_tags, item.id)
+            for item in settings.preferences
         ),
         read_only_tools=frozenset(settings.read_only_tools),
         trivial_ack_patterns=settings.trivial_ack_patterns,
@@ -44,7 +45,8 @@ def policy_of(settings: Settings) -> Policy:
         identifier_patterns=settings.identifier_patterns,
         never_flag=settings.never_flag,
         tool_actions=settings.tool_actions,
-        rules=settings.rules,
+        rules=tuple(item if isinstance(item, str) else Rule(item.statement, item.id) for item in settings.rules),
+        policy_salt=settings.policy_salt,
         rules_source=rules_source,
         prompt_template=settings.prompt_template,
         timeout=settings.timeout,

@@ -12,7 +12,7 @@ from draftcritic.settings._errors import Problem
 from draftcritic.settings._fields import allowed
 from draftcritic.settings._policy import window_needed, window_of
 from draftcritic.settings._sources import DEFAULT_ORIGIN
-from draftcritic.settings._types import Preference
+from draftcritic.settings._types import TABLE, TEXT, Preference
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -44,7 +44,7 @@ def _problem(detail: ErrorDetails, fields: Mapping[str, FieldInfo], origins: Map
 
 
 def _path(place: tuple[int | str, ...]) -> str:
-    first, *rest = place
+    first, *rest = (step for step in place if step not in (TEXT, TABLE))
     return str(first) + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)
 
 
@@ -72,7 +72,20 @@ def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem
                 "add it to `sensitive_tags` or to a preference, or drop it here"
             )
             yield _combination(settings, "fail_closed_tags", reason)
+    if not {"preferences", "rules"} & set(invalid):
+        yield from _repeated_ids(settings)
     yield from _impossible_limits(settings, set(invalid))
+
+
+def _repeated_ids(settings: Settings) -> Iterator[Problem]:
+    """Yield the setting with an id that two preferences or rules have: they would be counted as one."""
+    seen: set[str] = set()
+    for name in ("preferences", "rules"):
+        for item in getattr(settings, name):
+            given = getattr(item, "id", "")
+            if given and given in seen:
+                yield _combination(settings, name, f"has the id {given!r} twice; give each rule an id of its own")
+            seen.add(given)
 
 
 def _impossible_limits(settings: Settings, invalid: set[str]) -> Iterator[Problem]:

@@ -9,9 +9,29 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+)
 
-from draftcritic.core import ANY_SKU, FabricationMode, GateReason, Mode, OnFailure, OnLimit, Streams, normalise_sku
+from draftcritic.core import (
+    ANY_SKU,
+    OTHER_RULE,
+    FabricationMode,
+    GateReason,
+    Mode,
+    OnFailure,
+    OnLimit,
+    Rule,
+    Streams,
+    normalise_sku,
+)
 
 LONGEST_WAIT = 3600.0
 """Seconds. A review that waits longer is stuck, and much larger numbers overflow the clock of some systems."""
@@ -26,6 +46,9 @@ HARD_FLOORS = (
 )
 """The signals that make the selective gate fire whatever else holds."""
 _IMPORT_STRING = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+TEXT, TABLE = "<text>", "<table>"
+"""How pydantic names the two forms of a rule in an error's place."""
+_RULE_ID = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _MODEL_NAME = re.compile(r"[^\s:]+:\S+")
 _JSON_TEXTS = re.compile(r'\s*\[\s*["\]]')
 _PATTERN_MARKS = re.compile(r"\\.|[(\[{]|[)\]}]|,", re.DOTALL)
@@ -228,6 +251,7 @@ QueueSize = Annotated[int, BeforeValidator(_number), Field(ge=1, le=1_000_000)]
 Workers = Annotated[int, BeforeValidator(_number), Field(ge=1, le=64)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_comma_separated)]
 Floors = Annotated[tuple[Annotated[GateReason, BeforeValidator(_floor)], ...], BeforeValidator(_comma_separated)]
+Salt = Annotated[str, StringConstraints(max_length=1024)]
 Sentences = Annotated[tuple[Text, ...], BeforeValidator(_lines)]
 Patterns = Annotated[tuple[Annotated[Text, AfterValidator(_pattern)], ...], BeforeValidator(_patterns)]
 IdentifierPatterns = Annotated[
@@ -247,6 +271,17 @@ Hooks = tuple[Annotated[Any, AfterValidator(_hook)], ...]
 ConfigPath = Annotated[Path, AfterValidator(absolute)]
 
 
+def _rule_id(text: str) -> str:
+    if text and not _RULE_ID.fullmatch(text):
+        _refuse("is no id: write 1 to 64 letters, digits, dots, hyphens or underscores, the first a letter")
+    if text == OTHER_RULE:
+        _refuse(f"is taken: {OTHER_RULE} stands for all rules that are not loaded")
+    return text
+
+
+RuleId = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_rule_id)]
+
+
 class Preference(BaseModel):
     """A rule of the domain, as it is written in settings; see `draftcritic.CriticPreference`.
 
@@ -254,6 +289,7 @@ class Preference(BaseModel):
         statement: the rule, in words the critic's model reads.
         priority: 1 to 10; higher is shown to the critic first.
         sensitive_tags: tags that make the gate fire.
+        id: what telemetry counts it as; empty for a hash of the statement.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
@@ -261,6 +297,32 @@ class Preference(BaseModel):
     statement: Text
     priority: Annotated[int, BeforeValidator(_number), Field(ge=1, le=10)] = PREFERENCE_PRIORITY
     sensitive_tags: Words = ()
+    id: RuleId = ""
 
 
+class GivenRule(BaseModel):
+    """A procedural rule, as it is written in settings; see `draftcritic.core.Rule`.
+
+    Attributes:
+        statement: the rule, in words the critic's model reads.
+        id: what telemetry counts it as; empty for a hash of the statement.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+    statement: Text
+    id: RuleId = ""
+
+
+def _is_table(value: Any) -> str:
+    return TABLE if isinstance(value, (Mapping, GivenRule, Rule)) else TEXT
+
+
+Rules = Annotated[
+    tuple[
+        Annotated[Annotated[Text, Tag(TEXT)] | Annotated[GivenRule, Tag(TABLE)], Discriminator(_is_table)],
+        ...,
+    ],
+    BeforeValidator(_lines),
+]
 Preferences = Annotated[tuple[Preference, ...], BeforeValidator(_json_text)]
