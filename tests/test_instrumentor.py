@@ -89,10 +89,11 @@ def test_gate_mode_asks_no_model(telemetry: Telemetry) -> None:
         Chat(answers=[draft]).invoke("x")
     plugin.flush(10)
     assert critic.calls == []
-    assert sorted((r["draftcritic.gate.decision"], r["draftcritic.verdict"]) for r in telemetry.reviews()) == [
-        ("fired", "approve"),
-        ("skipped", "approve"),
+    assert sorted((r["draftcritic.gate.decision"], r["draftcritic.outcome"]) for r in telemetry.reviews()) == [
+        ("fired", "gate_only"),
+        ("skipped", "skipped"),
     ]
+    assert not [r for r in telemetry.reviews() if "draftcritic.verdict" in r]
     assert {r["draftcritic.mode"] for r in telemetry.reviews()} == {"gate"}
 
 
@@ -194,7 +195,9 @@ def test_a_failing_critic_changes_nothing(telemetry: Telemetry) -> None:
     (review,) = telemetry.reviews()
     assert review["draftcritic.failure"] == "error"
     assert review["draftcritic.action"] == "failed_open"
-    assert review["draftcritic.verdict"] == "approve"
+    assert review["draftcritic.outcome"] == "failed"
+    assert "draftcritic.verdict" not in review
+    assert not telemetry.logs
 
 
 def test_a_model_that_cannot_be_had_is_a_failure_of_the_critic(telemetry: Telemetry) -> None:
@@ -316,7 +319,7 @@ def test_the_configured_models_series_start_at_zero(model: Any, telemetry: Telem
         for key, value in series.items()
         if ("draftcritic.sku", "gpt-4.1-nano") in key
     }
-    assert zeros == {"approve": 0, "revise": 0, "refuse": 0}
+    assert zeros == {"approve": 0, "revise": 0, "refuse": 0, "none": 0}
 
 
 def test_the_gauges_last_as_long_as_the_plugin_is_on(telemetry: Telemetry) -> None:

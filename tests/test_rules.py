@@ -393,9 +393,9 @@ def test_enforce_refuses_what_a_limit_keeps_from_review_where_told_to(telemetry:
     start(telemetry, mode="enforce", sample_rate=0, on_limit="refuse", default_refusal="Not now.")
     assert Chat(answers=["It costs 12 euros."]).invoke("How much?").content == "Not now."
     (review,) = telemetry.reviews()
-    assert review["draftcritic.verdict"] == "refuse"
-    assert review["draftcritic.verdict.source"] == "gate"
-    assert review["draftcritic.action"] == "blocked"
+    assert "draftcritic.verdict" not in review
+    assert review["draftcritic.outcome"] == "limited"
+    assert review["draftcritic.action"] == "limited_closed"
     assert review["draftcritic.gate.decision"] == "not_evaluated"
     assert review["draftcritic.gate.reason"] == "sampled_out"
 

@@ -27,7 +27,7 @@ def test_a_script_answers_in_order_and_may_be_a_function():
     for _ in range(4):
         critic.review(Turn("The refund of 18 euros is on its way."), model)
     critic.review(Turn("x"), ScriptedCriticModel(lambda _: Reply('{"verdict": "revise", "revised_draft": "y"}')))
-    assert [r.verdict for r in observer.reviews] == ["approve", "refuse", "approve", "approve", "revise"]
+    assert [r.verdict for r in observer.reviews] == ["approve", "refuse", None, None, "revise"]
     assert [r.failure for r in observer.reviews] == [None, None, "timeout", "error", None]
     assert observer.reviews[3].outcome.error_type == "LookupError"
     assert model.calls == 4

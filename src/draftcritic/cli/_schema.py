@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from draftcritic.telemetry import AttributeInfo, Schema
 
-_FEW = 7
-"""A closed set of fewer values is spelled out in a table."""
+_FEW = 9
+"""A closed set of so many values or fewer is spelled out in a table."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,8 +44,10 @@ def _tables(schema: Schema) -> Iterator[str]:
     yield "| attribute | type | meaning |"
     yield "| --- | --- | --- |"
     for info in schema.span_attributes:
-        values = f": {', '.join(info.values)}" if info.values and len(info.values) < _FEW else ""
-        yield f"| `{info.name}` | {info.type} | {_meaning(info).replace('|', '/')}{values} |"
+        meaning = _meaning(info).replace("|", "/")
+        if info.values and len(info.values) <= _FEW:
+            meaning = f"{meaning.removesuffix('.')}: {', '.join(info.values)}"
+        yield f"| `{info.name}` | {info.type} | {meaning} |"
     yield ""
     yield "| metric | kind | unit | labels | meaning |"
     yield "| --- | --- | --- | --- | --- |"

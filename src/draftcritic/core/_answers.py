@@ -82,7 +82,7 @@ def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] 
     matched = fields.get("matched_preferences", [])
     if _differ(texts) or _differ(matched):
         return Answer(None, failure=Failure.AMBIGUOUS, strictest=known, own=own, echo=echo)
-    reason, broken = _reason(fields.get("reason", [])), _statements(fields.get("broken", []))
+    reason, broken = _reason(fields.get("reason", [])), _names(fields.get("broken", []))
     return Answer(known, _usable(texts), _statements(matched), None, known, own, echo, reason, broken)
 
 
@@ -143,6 +143,11 @@ def _usable(texts: list[Any]) -> str | None:
 def _reason(values: list[Any]) -> str | None:
     reason = values[0] if values else None
     return _usable([" ".join(_statements([reason])) if is_array(reason) else reason])
+
+
+def _names(values: list[Any]) -> list[str]:
+    name = values[0] if values else None
+    return name.split(",") if isinstance(name, str) else _statements(values)
 
 
 def _statements(values: list[Any]) -> list[str]:

@@ -185,10 +185,11 @@ class Metrics:
         exemplar = exemplar_of(context)
         self._decisions.count((assessment.decision, assessment.reason), exemplar)
         call = review.call
-        sku = self._sku(None if call is None else call.sku)
-        ended = (review.verdict, review.source, review.outcome.kind, assessment.reason, review.action)
-        self._reviews.count((ended, sku), exemplar)
-        self._took(review, sku, context)
+        if assessment.reason is not GateReason.NOT_A_DRAFT:
+            sku = self._sku(None if call is None else call.sku)
+            ended = (review.verdict, review.source, review.outcome.kind, assessment.reason, review.action)
+            self._reviews.count((ended, sku), exemplar)
+            self._took(review, sku, context)
         confidence = amount_of(assessment.confidence)
         if confidence is not None:
             self._confidence.record(confidence, {names.GATE_DECISION: assessment.decision._value_}, context)
