@@ -1,11 +1,12 @@
 # Every target works on a fresh clone with only Python 3.10+ and make: it makes its own virtual environment.
 PYTHON ?= python3
+FAST := tests/core tests/settings tests/parity tests/evaluate tests/test_rooms.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit matrix fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
+.PHONY: help demo test test-fast coverage docs words lint types unit matrix fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -26,11 +27,24 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
+words: $(STAMP) ## plain English: the rate of words that make readers stumble
+	$(BIN)/python scripts/check_words.py
+
 types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest --ignore=tests/e2e $(ARGS)
+
+test-fast: $(STAMP) ## the pure part alone: no processes, servers or frameworks
+	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)
+
+coverage: $(STAMP) ## the suite with branch coverage; fails below the floor in pyproject.toml
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
+
+docs: $(STAMP) ## the documentation site, warnings as errors, into build/site
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/mkdocs build --strict
 
 matrix: ## the tests that touch others' code, with the oldest (Python 3.10) and the newest versions (Python 3.13)
 	$(PYTHON) tests/constraints/run.py $(ARGS)
