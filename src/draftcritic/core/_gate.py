@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._acknowledgements import MAX_CHARS, is_acknowledgement
 from draftcritic.core._claims import draft_has_claims
+from draftcritic.core._pattern_check import MOST_WAYS_IN_SHORT, check_pattern
 from draftcritic.core._policy import CONFIDENCE_THRESHOLD
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def draft_is_trivial_ack(draft: str, ack_patterns: Sequence[str] | None = None) 
         draft: the text to judge.
         ack_patterns: regular expressions that take the place of the word lists. The draft is one when any of them is
             found anywhere in its lower-cased text: anchor them (`^...$`) to keep "sure, I wired the money" out. A
-            pattern that is no regular expression matches nothing.
+            pattern that is no regular expression, or whose matching can take very long, matches nothing.
     """
     return bool(draft) and acknowledges(draft, ack_patterns) and not draft_has_claims(draft)
 
@@ -136,10 +137,32 @@ def acknowledges(draft: str, ack_patterns: Sequence[str] | None = None) -> bool:
     return any(pattern is not None and pattern.search(lowered) for pattern in map(_compiled, patterns))
 
 
+def check_acknowledgement_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a compiled pattern of acknowledgements, which is searched in at most 160 characters.
+
+    Raises:
+        ValueError: it is no regular expression, or matching it can take too long.
+    """
+    return check_pattern(pattern, most_ways=MOST_WAYS_IN_SHORT, flags=re.IGNORECASE, may_be_empty=True)
+
+
+def _compiled(pattern: Any) -> re.Pattern[str] | None:
+    text = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+    if isinstance(text, str):
+        return _usable(text)
+    _warn_once(type(text).__name__, "is no text")
+    return None
+
+
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
+def _usable(pattern: str) -> re.Pattern[str] | None:
     try:
-        return re.compile(pattern, re.IGNORECASE)
-    except (re.error, TypeError, OverflowError, RecursionError) as error:
-        logger.warning("draftcritic: acknowledgement pattern %r is left out: %s", pattern, error)
+        return check_acknowledgement_pattern(pattern)
+    except ValueError as error:
+        _warn_once(pattern, str(error))
         return None
+
+
+@lru_cache(maxsize=256)
+def _warn_once(pattern: str, reason: str) -> None:
+    logger.warning("draftcritic: the acknowledgement pattern %.200r %s; it is left out", pattern, reason)

@@ -86,7 +86,7 @@ class DeclaredSettings(BaseSettings):
     )
     trivial_ack_patterns: types.Patterns = setting(
         "Regular expressions of acknowledgements, in place of the built-in ones.",
-        "a list of regular expressions, or a text with commas outside of brackets",
+        "a list of regular expressions that match in linear time, or a text with commas outside of brackets",
         default=(),
     )
     gate: types.GateChoice = setting(

@@ -148,10 +148,9 @@ def _json_text(value: Any) -> Any:
 
 
 def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+    from draftcritic.core._gate import check_acknowledgement_pattern
+
+    check_acknowledgement_pattern(text)
     return text
 
 

@@ -1,8 +1,8 @@
 """The fabrication check: what a draft asserts against what its turn grounds."""
 
+from draftcritic.core._pattern_check import check_pattern
 from draftcritic.core.fabrication._detector import detect_fabrication, find_fabrications
 from draftcritic.core.fabrication._grounding import Grounding
-from draftcritic.core.fabrication._pattern_check import check_pattern
 from draftcritic.core.fabrication._rules import FabricationRules, rules_of
 from draftcritic.core.fabrication._types import (
     KINDS,

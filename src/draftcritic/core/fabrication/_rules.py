@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from draftcritic.core._pattern_check import LONGEST_IDENTIFIER, check_pattern
 from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS, known_keys
-from draftcritic.core.fabrication._pattern_check import LONGEST_IDENTIFIER, check_pattern
 from draftcritic.core.fabrication._token import Token
 
 logger = logging.getLogger(__name__)
