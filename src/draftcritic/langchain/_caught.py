@@ -49,6 +49,7 @@ class Answer(NamedTuple):
     parsed: bool
     metadata: Mapping[str, Any]
     message_id: str | None
+    extra: Mapping[str, Any] = EMPTY
 
     @classmethod
     def of(cls, message: Any, info: Mapping[str, Any] = EMPTY) -> Answer:
@@ -70,6 +71,7 @@ class Answer(NamedTuple):
             parsed=extra.get("parsed") is not None,
             metadata={**info, **metadata} if info else metadata,
             message_id=getattr(message, "id", None),
+            extra=extra,
         )
 
 

@@ -9,12 +9,11 @@ from draftcritic.core import Turn, reported_model_name, resolve_model_name
 from draftcritic.langchain._backing import backing_of
 from draftcritic.langchain._caught import Answer, Caught, are_calls, text_of_answers
 from draftcritic.langchain._content import text_of
+from draftcritic.langchain._conversation import read_conversation
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._structured import asks_for_structure
 
 _RUN_ID_PREFIXES = ("lc_run", "run-")
-_WITHOUT_CALLS = ("human", "system")
-"""Types of messages that hold no calls. Asked for a field that it does not have, a message raises inside."""
 
 
 def extract(
@@ -35,18 +34,19 @@ def extract(
         trust_request: the activation log and intent of the run's metadata replace the application's.
     """
     messages = messages_of(caught.model, caught.prompt)
-    start = _last_user_message(messages)
     answer_metadata = _answer_metadata(caught.answers)
-    context = "\n".join([text for m in messages[:start] if (text := text_of(m.content))])
-    calls = _tool_calls(messages[start:])
+    said = read_conversation(messages, caught.answers)
     metadata = caught.metadata
     backing = backing_of(metadata, messages, documents, trust_documents=trust_documents, trust_request=trust_request)
     return Turn(
         draft="" if is_no_draft(caught) else draft_text(caught.answers),
         run_id=caught.run_id,
-        user_message=text_of(messages[start].content) if start < len(messages) else "",
-        tool_calls=calls,
-        context=context,
+        user_message=said.user_message,
+        tool_calls=said.tool_calls,
+        context=said.context,
+        hearsay=said.hearsay,
+        hearsay_calls=said.hearsay_calls,
+        has_unread=said.has_unread,
         activation=backing.activation,
         retrieved=backing.retrieved,
         requested=backing.requested,
@@ -84,44 +84,6 @@ def messages_of(model: Any, prompt: Any) -> Sequence[Any]:
     except Exception:  # whatever a method that overrides LangChain's may be given
         return ()
     return messages
-
-
-def _last_user_message(messages: Sequence[Any]) -> int:
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if kind_of(message) == "human" or getattr(message, "role", None) == "user":
-            return index
-    return len(messages)
-
-
-def kind_of(message: Any) -> Any:
-    """Return the type of a message; None for an object that only looks like one."""
-    return getattr(message, "type", None)
-
-
-def _tool_calls(messages: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
-    calls: list[dict[str, Any]] = []
-    by_id: dict[str, dict[str, Any]] = {}
-    for message in messages:
-        kind = kind_of(message)
-        if kind in _WITHOUT_CALLS:
-            continue
-        asked = getattr(message, "tool_calls", None)
-        for call in asked if isinstance(asked, (list, tuple)) else ():
-            if isinstance(call, Mapping):
-                calls.append({"name": call.get("name"), "args": call.get("args"), "id": call.get("id")})
-                if isinstance(call.get("id"), str):
-                    by_id[call["id"]] = calls[-1]
-        if kind == "tool":
-            call_id = getattr(message, "tool_call_id", None)
-            entry = by_id.get(call_id) if isinstance(call_id, str) else None
-            if entry is None:
-                entry = {"name": getattr(message, "name", None), "id": call_id}
-                calls.append(entry)
-                if isinstance(call_id, str):
-                    by_id[call_id] = entry
-            entry["result"] = text_of(message.content)
-    return tuple(calls)
 
 
 def _answer_metadata(answers: Sequence[Answer]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from draftcritic.langchain._content import text_of
+from draftcritic.langchain._readable import readable
 
 REMEMBERED = 256
 """How many documents are remembered; the oldest go first."""
@@ -40,7 +40,7 @@ class DocumentMemory:
 
     def activation(self, messages: Sequence[Any]) -> Mapping[str, Any]:
         """Return the activation log of the remembered documents that stand in `messages`; empty without any."""
-        prompt = "\n".join(text_of(message.content) for message in messages)
+        prompt = "\n".join(readable(message.content).text for message in messages)
         # A document that was found twice counts once, with its latest score.
         nodes = {text: node for text, node in list(self._nodes) if text in prompt}
         return {"activated_nodes": list(nodes.values())} if nodes else {}

@@ -1,0 +1,137 @@
+"""The text that a model could read in a message's content, whatever kind of part it is in."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from draftcritic.langchain._content import is_text_part, text_of
+
+_DEPTH = 12
+_REASONING = ("reasoning", "thinking", "thought")
+_MEDIA = ("image", "audio", "video", "file", "media", "document", "container_upload")
+_FOR_PROGRAMS = frozenset(
+    {"type", "id", "index", "signature", "cache_control", "thought_signature", "thoughtSignature", "extras", "caller"}
+    | {"encrypted_content", "encrypted_index", "encrypted_stdout", "tool_use_id", "tool_call_id", "call_id", "file_id"}
+    | {"container_id", "mime_type", "media_type", "source_type", "detail", "format"}
+)
+_DATA_FIELDS = frozenset({"data", "base64", "bytes", "file_data"})
+_RECORD_FIELDS = frozenset({"json", "input", "args", "arguments", "value", "structured_content", "structuredContent"})
+_BLOB = re.compile(r"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{256,}={0,2}")
+_MAX_DECODED = 1_000_000
+
+
+class Readable(NamedTuple):
+    """What a content holds for its reader.
+
+    Attributes:
+        text: every text, one a line; records as JSON.
+        has_unread: there is something that a model can read and that is not text here, such as an image.
+    """
+
+    text: str
+    has_unread: bool
+
+
+def readable(content: Any) -> Readable:
+    """Return what a model could read in a content; reasoning is left out, it is no source."""
+    if isinstance(content, str):
+        return Readable(content, False)
+    if isinstance(content, (list, tuple)) and content and all(map(is_text_part, content)):
+        return Readable(text_of(content), False)
+    if not content or not isinstance(content, (list, tuple, Mapping)):
+        return Readable("", False)
+    parts: list[str] = []
+    unread = False
+    for text in _texts(content, _DEPTH):
+        if text is None:
+            unread = True
+        elif text:
+            parts.append(text)
+    return Readable("\n".join(parts), unread)
+
+
+def _texts(value: Any, depth: int) -> Iterator[str | None]:
+    """Yield the texts of a value; None for something that cannot be read here."""
+    if isinstance(value, str):
+        yield None if _BLOB.fullmatch(value) else value
+    elif isinstance(value, (list, tuple)) and depth:
+        if _is_record(value):
+            yield _as_json(value)
+        else:
+            for item in value:
+                yield from _texts(item, depth - 1)
+    elif isinstance(value, Mapping) and depth:
+        yield from _part(value, depth)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _part(part: Mapping[Any, Any], depth: int) -> Iterator[str | None]:
+    kind = part.get("type")
+    kind = kind if isinstance(kind, str) else ""
+    if any(word in kind for word in _REASONING):
+        return
+    if not kind and _is_record(part):
+        yield part["text"] if len(part) == 1 and isinstance(part.get("text"), str) else _as_json(part)
+        return
+    found = False
+    for key, value in part.items():
+        if key in _FOR_PROGRAMS:
+            continue
+        is_inner = isinstance(value, Mapping) and (key == kind or isinstance(value.get("type"), str))
+        if is_inner:
+            found = True
+            yield from _part({"type": kind, **value}, depth - 1)
+        elif key in _RECORD_FIELDS and not isinstance(value, str):
+            found = True
+            yield _as_json(value)
+        elif key in _DATA_FIELDS and isinstance(value, str):
+            found = True
+            yield _decoded(part, value)
+        elif key in ("image_url", "url", "uri", "file_uri") and any(word in kind for word in _MEDIA):
+            found = True
+            yield None
+        else:
+            for text in _texts(value, depth - 1):
+                found = True
+                yield text
+    if not found and any(word in kind for word in _MEDIA):
+        yield None  # a file that is known by its id
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value is data of the application: nothing in it has a `type` as parts of a message have it."""
+    if isinstance(value, Mapping):
+        return not isinstance(value.get("type"), str) and not any(
+            isinstance(inner, (Mapping, list, tuple)) and not _is_record(inner) for inner in value.values()
+        )
+    return all(not isinstance(item, str) and (not isinstance(item, Mapping) or _is_record(item)) for item in value)
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _decoded(part: Mapping[Any, Any], data: str) -> str | None:
+    """Return the text of a part's data; None when it is no text."""
+    if data.startswith("data:") and ";base64," in data:
+        head, _, data = data.partition(";base64,")
+        part = {"type": "base64", "media_type": head[5:]}
+    kind = next((value for key in ("media_type", "mime_type") if isinstance(value := part.get(key), str)), "")
+    is_plain = part.get("type") == "text" or part.get("source_type") == "text"
+    if is_plain or not (part.get("type") == "base64" or "base64" in part or part.get("source_type") == "base64"):
+        return None if _BLOB.fullmatch(data) else data
+    if not (kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv"))):
+        return None
+    try:
+        return base64.b64decode(data[:_MAX_DECODED], validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return None
