@@ -8,7 +8,6 @@ from typing import Any
 from draftcritic.core import Turn, reported_model_name, resolve_model_name
 from draftcritic.langchain._backing import backing_of
 from draftcritic.langchain._caught import Answer, Caught, are_calls, text_of_answers
-from draftcritic.langchain._content import text_of
 from draftcritic.langchain._conversation import read_conversation
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._structured import asks_for_structure
