@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from support.chat import Chat
 from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor
+from draftcritic.engine._probe import PROBE_DRAFT
 from draftcritic.settings import Settings
 
 APPROVE = '{"verdict": "approve"}'
@@ -345,8 +347,15 @@ def test_an_open_circuit_is_seen_as_reason_and_gauge(telemetry: Telemetry) -> No
     critic = Chat(answers=[APPROVE], model_name="gpt-4.1-nano", error=ConnectionError("down"))
     plugin = DraftCriticInstrumentor()
     plugin.instrument(**telemetry.providers, model=critic, circuit_min_calls=3)
-    for _ in range(5):
+    for _ in range(3):
         ask(plugin)
+    state, deadline = labels(sku="gpt-4.1-nano"), time.monotonic() + 20
+    while telemetry.values("draftcritic.circuit.state").get(state) != 2 and time.monotonic() < deadline:
+        time.sleep(0.01)  # until a probe has failed as well
+    for _ in range(2):
+        ask(plugin)
+    assert [len(call) for call in critic.calls] == [len(critic.calls[0])] * 4
+    assert PROBE_DRAFT in critic.calls[3][-1].text
     reviews = telemetry.reviews()
     assert [r["draftcritic.gate.reason"] for r in reviews][3:] == ["circuit_open"] * 2
     assert [r.get("draftcritic.failure") for r in reviews] == ["error"] * 3 + [None] * 2

@@ -40,6 +40,11 @@ def admitted(limiter: Limiter, times: int = 1, sku: str = "m") -> list[object]:
     return said
 
 
+def probed(limiter: Limiter, failure: Failure | None = Failure.ERROR, sku: str = "m") -> None:
+    """Answer the probe that a circuit waits for."""
+    limiter.probe(sku).settle(ModelCall("m", sku, error_type="E") if failure else call(sku=sku), failure)
+
+
 def sampled(limiter: Limiter, traces: Iterable[int | None], run_id: str = "", signals: tuple[GateReason, ...] = ()):
     return [limiter.samples(lambda trace=trace: trace, run_id, signals) for trace in traces]
 
@@ -145,8 +150,10 @@ class TestBudgets:
         ],
     )
     def test_a_call_that_failed_keeps_its_estimate_unless_it_was_surely_not_billed(self, failure, unbilled, left):
-        limiter = Limiter(LimitRules(tokens_per_hour={"*": 600}))
+        clock = Clock()
+        limiter = Limiter(LimitRules(tokens_per_hour={"*": 600}), clock=clock)
         limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), failure, unbilled=unbilled)
+        clock.now += 2  # a rate limit has to be waited for
         assert admitted(limiter).count("ok") == left
 
     def test_a_call_that_was_not_made_costs_nothing(self):
@@ -226,35 +233,100 @@ class TestBudgets:
 
 
 class TestCircuit:
-    @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.ERROR, Failure.RATE_LIMITED])
-    def test_failures_of_the_service_open_it_and_a_probe_closes_it(self, failure):
+    @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.ERROR])
+    def test_failures_of_the_service_and_of_a_probe_open_it_and_good_ones_close_it(self, failure):
         clock, told = Clock(), []
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t), clock=clock)
         for _ in range(2):
             limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), failure)
+        probed(limiter, failure)
         assert admitted(limiter) == ["circuit_open"]
         assert admitted(limiter, sku="another") == ["ok"]
+        assert limiter.probe("m") is None
         clock.now += 30
-        probe = limiter.admit("m")
         assert admitted(limiter) == ["circuit_open"]
-        probe.settle(call(), None)
+        probed(limiter, None)
+        first = limiter.admit("m")
+        assert admitted(limiter) == ["circuit_open"]
+        first.settle(call(), None)
         assert admitted(limiter) == ["ok"]
         assert told == [("m", "open"), ("m", "half_open"), ("m", "closed")]
+
+    def test_failures_that_only_drafts_bring_about_open_nothing(self):
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
+        for _ in range(20):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.TIMEOUT)
+            if (probe := limiter.probe("m")) is not None:
+                assert limiter.probe("m") is None  # one at a time
+                probe.settle(call(), None)
+        assert admitted(limiter) == ["ok"]
+
+    @pytest.mark.parametrize("failure", [Failure.REJECTED, Failure.ERROR, Failure.TIMEOUT])
+    def test_a_bad_probe_waits_another_cooldown(self, failure):
+        clock = Clock()
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), clock=clock)
+        for _ in range(2):
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        probed(limiter, failure)
+        clock.now += 30
+        probed(limiter, failure)
+        clock.now += 29
+        assert limiter.probe("m") is None
+        clock.now += 1
+        assert limiter.probe("m", lasts=20.0) is not None
+        clock.now += 19
+        assert limiter.probe("m") is None
+        clock.now += 1
+        assert limiter.probe("m") is not None  # the other one never ended
+
+    def test_a_bad_call_of_a_half_open_circuit_is_verified(self):
+        clock = Clock()
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), clock=clock)
+        for probe_fails, said in ((None, "ok"), (Failure.ERROR, "circuit_open")):
+            for _ in range(2):
+                limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+            probed(limiter)
+            clock.now += 30
+            probed(limiter, None)
+            limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.TIMEOUT)
+            assert admitted(limiter) == ["circuit_open"]
+            probed(limiter, probe_fails)
+            assert admitted(limiter) == [said]
+
+    @pytest.mark.parametrize("asked", [5.0, 90.0, None])
+    def test_a_rate_limit_leaves_the_circuit_alone_and_the_model_too_for_as_long_as_it_asks(self, asked):
+        clock, told = Clock(), []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t), clock=clock)
+        permits = [limiter.admit("m") for _ in range(8)]
+        for permit in permits:
+            permit.settle(ModelCall("m", "m", error_type="E"), Failure.RATE_LIMITED, retry_after=asked)
+        wait = asked or 1.0
+        clock.now += wait - 0.1
+        assert admitted(limiter) == ["rate_limited"]
+        assert admitted(limiter, sku="another") == ["ok"]
+        clock.now += 0.1
+        limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.RATE_LIMITED, retry_after=asked)
+        clock.now += asked or 1.9
+        assert admitted(limiter) == ["ok" if asked else "rate_limited"]
+        assert told == []
 
     def test_a_stopped_review_frees_its_probe_and_says_nothing(self):
         clock = Clock()
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), clock=clock)
         for _ in range(2):
             limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        probed(limiter)
         clock.now += 30
+        probed(limiter, None)
         limiter.admit("m").settle(None, Failure.CANCELLED)
         assert limiter.admit("m") is not GateReason.CIRCUIT_OPEN
 
-    @pytest.mark.parametrize("failure", [Failure.UNPARSABLE, Failure.AMBIGUOUS, None])
+    @pytest.mark.parametrize("failure", [Failure.UNPARSABLE, Failure.AMBIGUOUS, Failure.REJECTED, None])
     def test_what_a_draft_can_bring_about_opens_nothing(self, failure):
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
         for _ in range(5):
             limiter.admit("m").settle(call(), failure)
+        assert limiter.probe("m") is None
         assert admitted(limiter) == ["ok"]
 
     def test_slow_answers_open_it(self):
@@ -262,16 +334,18 @@ class TestCircuit:
         limiter = Limiter(LimitRules(circuit=rules))
         for latency in (2.0, 2.1, 2.1):
             limiter.admit("m").settle(call(latency=latency), None)
-        assert admitted(limiter) == ["ok"]  # the first was in time: two of three
+        assert limiter.probe("m") is None  # the first was in time: two of three
         limiter.use(LimitRules(circuit=CircuitRules(failure_rate=0.6, latency=2.0, min_calls=2)))
         for _ in range(2):
             limiter.admit("m").settle(call(latency=2.1), None)
+        limiter.probe("m").settle(call(latency=2.1), None)
         assert admitted(limiter) == ["circuit_open"]
 
     def test_many_names_push_out_no_open_circuit(self):
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
         for _ in range(2):
             limiter.admit("bad").settle(ModelCall("bad", "bad", error_type="E"), Failure.ERROR)
+        probed(limiter, sku="bad")
         limiter.admit("busy").settle(ModelCall("busy", "busy", error_type="E"), Failure.ERROR)
         for number in range(600):
             limiter.admit(f"m{number}").settle(None, None)
@@ -279,8 +353,61 @@ class TestCircuit:
                 limiter.admit("busy").settle(None, None)
         assert admitted(limiter, sku="bad") == ["circuit_open"]
         limiter.admit("busy").settle(ModelCall("busy", "busy", error_type="E"), Failure.ERROR)
+        probed(limiter, sku="busy")
         assert admitted(limiter, sku="busy") == ["circuit_open"]
         assert len(limiter._breakers) == 256
+
+
+class TestFairShare:
+    def test_a_user_takes_no_more_than_the_share_of_a_minute_and_others_are_left_alone(self):
+        clock = Clock()
+        limiter = Limiter(LimitRules(reviews_per_minute=100), clock=clock)
+
+        def ask(*ids: str) -> str:
+            permit = limiter.admit("m", ids=ids)
+            if isinstance(permit, GateReason):
+                return permit.value
+            permit.settle(call(), None)
+            return "ok"
+
+        assert [ask("user a", f"conversation {n}") for n in range(12)] == ["ok"] * 10 + ["fair_share"] * 2
+        assert ask("user b", "conversation 0") == "ok"
+        assert [ask() for _ in range(20)] == ["ok"] * 20  # without ids nothing is anyone's share
+        assert [ask(f"user c{n}", "conversation c") for n in range(11)] == ["ok"] * 10 + ["fair_share"]
+        clock.now += 62
+        assert ask("user a") == "ok"
+
+    @pytest.mark.parametrize("rules", [{"tokens_per_hour": {"*": 1000}}, {"usd_per_hour": {"m": 1.0}}])
+    def test_a_share_of_an_hour_leaves_everyone_three_calls(self, rules):
+        limiter = Limiter(LimitRules(**rules))
+        said = []
+        for _ in range(5):
+            permit = limiter.admit("m", ids=("user a",))
+            said.append(permit if isinstance(permit, GateReason) else "ok")
+            if not isinstance(permit, GateReason):
+                permit.settle(call(40, 0.04), None)
+        assert said == ["ok"] * 3 + [GateReason.FAIR_SHARE] * 2
+        assert limiter.admit("m", ids=("user b",)) is not GateReason.FAIR_SHARE
+
+    def test_calls_that_are_not_made_or_not_billed_take_nothing(self):
+        limiter = Limiter(LimitRules(tokens_per_hour={"*": 10_000}, reviews_per_minute=10))
+        for _ in range(10):
+            limiter.admit("m", ids=("user a",)).settle(None, Failure.CANCELLED)
+        limiter.use(LimitRules(tokens_per_hour={"*": 10_000}))
+        for _ in range(10):
+            failed = ModelCall("m", "m", error_type="E")
+            limiter.admit("m", ids=("user a",)).settle(failed, Failure.REJECTED, unbilled=True)
+        assert limiter.admit("m", ids=("user a",)) is not GateReason.FAIR_SHARE
+
+    def test_a_share_of_one_is_no_limit_and_ids_are_bounded(self):
+        limiter = Limiter(LimitRules(reviews_per_minute=20, fair_share=1.0))
+        for _ in range(20):
+            limiter.admit("m", ids=("user a",)).settle(call(), None)
+        assert limiter.admit("m", ids=("user a",)) is GateReason.BUDGET
+        limiter.use(LimitRules())
+        for number in range(5000):
+            limiter.admit("m", ids=(f"user {number}",)).settle(call(), None)
+        assert len(limiter._shares._taken) == 4096
 
 
 class TestOtherRules:
@@ -299,6 +426,7 @@ class TestOtherRules:
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t))
         for _ in range(2):
             limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        probed(limiter)
         limiter.use(LimitRules(circuit=OPENS_AT_TWO, reviews_per_minute=100))
         assert admitted(limiter) == ["circuit_open"]
         limiter.use(LimitRules(circuit=CircuitRules()))
@@ -344,6 +472,7 @@ def test_a_forked_child_tells_that_its_circuits_are_closed_and_settles_nothing_o
     )
     for _ in range(2):
         limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+    probed(limiter)
     inherited = limiter.admit("another")
     child = os.fork()
     if child == 0:

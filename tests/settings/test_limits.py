@@ -166,6 +166,8 @@ def test_a_low_rate_still_opens_the_circuit(rate: int) -> None:
         permit = limiter.admit("m")
         if not isinstance(permit, GateReason):
             permit.settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
+        if (probe := limiter.probe("m")) is not None:
+            probe.settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
     assert told[:1] == ["open"]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from draftcritic.engine._activation import activation, current_activation
 from draftcritic.engine._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.engine._critic import Critic
-from draftcritic.engine._failures import causes_of, classify, qualified_name
+from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, Mark, current_mark, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
-from draftcritic.engine._limits import Limiter, NoLimits
+from draftcritic.engine._limits import Limiter
+from draftcritic.engine._no_limits import NoLimits
 from draftcritic.engine._observers import NullObserver, NullRecord
 from draftcritic.engine._places import Place, current_place
 from draftcritic.engine._ports import (
@@ -20,6 +21,7 @@ from draftcritic.engine._ports import (
     ReviewObserver,
     ReviewRecord,
 )
+from draftcritic.engine._provider_errors import causes_of
 from draftcritic.engine._reflection import matched_of, prompt_messages
 from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._scoped import scoped

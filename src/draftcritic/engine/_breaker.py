@@ -10,11 +10,14 @@ from draftcritic.core import CircuitRules, CircuitState
 class Breaker:
     """Closed, until too many calls within the window were bad; then open, half-open, and closed or open again.
 
+    What drafts bring about never opens the circuit alone: too many bad calls make it suspect, and it opens when a
+    probe, a fixed question that no user wrote, is bad as well. A probe that is good makes an open circuit half-open.
+
     Each state but the closed one has a generation of its own: what a call of an earlier generation came to says
     nothing any more.
 
     Attributes:
-        state: as of the last call of a method: an open circuit becomes half-open with the first call that asks.
+        state: as of the last call of a method.
         generation: which a call belongs to that is let through now.
     """
 
@@ -25,21 +28,21 @@ class Breaker:
         self._ended: deque[tuple[float, bool]] = deque()
         self._bad = 0
         self._opened = 0.0
-        self._probing = 0
-        self._good_probes = 0
+        self._trying = 0
+        self._good = 0
+        self._suspect = False
+        self._probe_until: float | None = None
 
-    def lets_through(self, now: float) -> bool:
-        """Whether a call may be made now; what is made must be told by `begun`, and in the end by `ended`."""
-        if self.state is CircuitState.OPEN and now - self._opened >= self.rules.cooldown:
-            self._become(CircuitState.HALF_OPEN)
+    def lets_through(self) -> bool:
+        """Whether a call may be made now; report one that is made with `begun`, and in the end with `ended`."""
         if self.state is CircuitState.HALF_OPEN:
-            return self._probing + self._good_probes < self.rules.probes
+            return not self._suspect and self._trying + self._good < self.rules.probes
         return self.state is CircuitState.CLOSED
 
     def begun(self) -> int:
         """Note that a call is made, and return its generation."""
         if self.state is CircuitState.HALF_OPEN:
-            self._probing += 1
+            self._trying += 1
         return self.generation
 
     def ended(self, generation: int, bad: bool | None, now: float) -> None:
@@ -47,18 +50,48 @@ class Breaker:
         if generation != self.generation or self.rules.failure_rate is None:
             return
         if self.state is CircuitState.HALF_OPEN:
-            self._probe_ended(bad, now)
+            self._trying -= 1
+            self._suspect = self._suspect or bool(bad)
+            if bad is False:
+                self._one_good()
         elif self.state is CircuitState.CLOSED and bad is not None:
             self._count(bad, now)
 
-    def _probe_ended(self, bad: bool | None, now: float) -> None:
-        self._probing -= 1
+    def wants_probe(self, now: float) -> bool:
+        """Whether a probe has to be asked now; report it with `probe_begun`, and in the end with `probe_ended`."""
+        if self._probe_until is not None and now < self._probe_until:
+            return False
+        if self.state is CircuitState.OPEN:
+            return now - self._opened >= self.rules.cooldown
+        return self._suspect
+
+    def probe_begun(self, until: float) -> int:
+        """Note that a probe is asked, which has ended at `until` even if nobody says so; return its generation."""
+        self._probe_until = until
+        return self.generation
+
+    def probe_ended(self, generation: int, bad: bool | None, now: float) -> None:
+        """Note what a probe of `generation` came to: bad, good, or None when it says nothing."""
+        if generation != self.generation:
+            return
+        self._probe_until = None
         if bad:
-            self._open(now)
-        elif bad is not None:
-            self._good_probes += 1
-            if self._good_probes >= self.rules.probes:
-                self._become(CircuitState.CLOSED)
+            self._become(CircuitState.OPEN)
+            self._opened = now
+        elif self.state is CircuitState.OPEN:
+            if bad is False:
+                self._become(CircuitState.HALF_OPEN)
+        elif self.state is CircuitState.HALF_OPEN:
+            self._suspect = False
+            if bad is False:
+                self._one_good()
+        else:
+            self._forget()
+
+    def _one_good(self) -> None:
+        self._good += 1
+        if self._good >= self.rules.probes:
+            self._become(CircuitState.CLOSED)
 
     def _count(self, bad: bool, now: float) -> None:
         self._ended.append((now, bad))
@@ -66,15 +99,16 @@ class Breaker:
         while self._ended[0][0] <= now - self.rules.window:
             self._bad -= self._ended.popleft()[1]
         calls = len(self._ended)
-        if calls >= self.rules.min_calls and self._bad >= (self.rules.failure_rate or 0) * calls and self._bad:
-            self._open(now)
-
-    def _open(self, now: float) -> None:
-        self._become(CircuitState.OPEN)
-        self._opened = now
+        enough = calls >= self.rules.min_calls and self._bad >= (self.rules.failure_rate or 0) * calls
+        self._suspect = bool(enough and self._bad)
 
     def _become(self, state: CircuitState) -> None:
         self.state = state
         self.generation += 1
+        self._forget()
+
+    def _forget(self) -> None:
         self._ended.clear()
-        self._bad = self._probing = self._good_probes = 0
+        self._bad = self._trying = self._good = 0
+        self._suspect = False
+        self._probe_until = None

@@ -39,7 +39,7 @@ from draftcritic.core import (
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._guard import reviewing
 from draftcritic.engine._hooks import HookCircle
-from draftcritic.engine._limits import NoLimits
+from draftcritic.engine._no_limits import NoLimits
 from draftcritic.engine._observers import NullRecord
 from draftcritic.engine._ports import ReviewLimits, ReviewObserver
 from draftcritic.engine._progress import Progress

@@ -6,17 +6,19 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from draftcritic.core import CircuitRules, CircuitState, Failure, GateReason, LimitRules, ModelCall
+from draftcritic.engine._backoff import Backoff
 from draftcritic.engine._breaker import Breaker
 from draftcritic.engine._budget import HOUR, MINUTE, SlidingSum
+from draftcritic.engine._fair_share import FairShares
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._places import given_up
 from draftcritic.engine._ports import Permit
-from draftcritic.engine._spending import Expected, Spending
+from draftcritic.engine._spending import Booked, Expected, Spending
 
 _LOW_64_BITS = (1 << 64) - 1
 _MAX_SKUS = 256
@@ -24,8 +26,10 @@ _MAX_SKUS = 256
 _LOOPS_PER_MINUTE = 10
 """Drafts reflected on in a minute whose prompt repeats a question of the critic: enough for a user who quotes one, and
 an end for a critic that asks a model whose answers are reviewed in turn."""
-_UNAVAILABLE = frozenset({Failure.TIMEOUT, Failure.ERROR, Failure.RATE_LIMITED})
-"""The failures that tell of the model's service, and not of what it was asked."""
+_UNAVAILABLE = frozenset({Failure.TIMEOUT, Failure.ERROR})
+"""The failures of an outage."""
+_SAYS_NOTHING = frozenset({Failure.CANCELLED, Failure.REJECTED, Failure.RATE_LIMITED})
+"""The failures that say neither that the model's service works nor that it does not."""
 
 _logger = logging.getLogger(__name__)
 
@@ -69,6 +73,8 @@ class Limiter:
         self._calls = SlidingSum(MINUTE)
         self._loops = SlidingSum(MINUTE)
         self._spending = Spending(self._rules)
+        self._shares = FairShares(self._rules, self._spending)
+        self._backoff = Backoff()
         self._breakers: dict[str, Breaker] = {}
         self._under_way: dict[_Permit, None] = {}
 
@@ -79,6 +85,7 @@ class Limiter:
                 self._breakers.clear()
             self._rules = rules
             self._spending.use(rules)
+            self._shares.rules = rules
         self._tell()
 
     def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:
@@ -97,22 +104,33 @@ class Limiter:
             self._loops.add(1, now)
             return True
 
-    def admit(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | GateReason:
+    def admit(self, sku: str, size: int = 0, lasts: float = HOUR, ids: Sequence[str] = ()) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
         now = self._clock()
         expected = self._spending.expect(sku, size)
         with self._lock:
             self._take_back_lost(now)
-            refused = self._refusal(sku, expected, now)
+            refused = self._refusal(sku, expected, ids, now)
             if refused is None:
-                permit = _Permit(self, self._breaker(sku), expected, now + lasts)
+                permit = _Permit(self, sku, self._breaker(sku), expected, now + lasts, tuple(ids))
                 self._calls.add(1, now)
                 self._spending.reserve(expected)
+                self._shares.begin(ids, expected, now)
                 self._under_way[permit] = None
         self._tell()
         return refused or permit
 
-    def _refusal(self, sku: str, expected: Expected, now: float) -> GateReason | None:
+    def probe(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | None:
+        """Return leave to ask a fixed question when a circuit depends on it. See `ReviewLimits.probe`."""
+        now = self._clock()
+        with self._lock:
+            breaker = self._breakers.get(sku)
+            if breaker is None or self._backoff.waits(sku, now) or not breaker.wants_probe(now):
+                return None
+            self._calls.add(1, now)
+            return _Probe(self, breaker, self._spending.expect(sku, size), breaker.probe_begun(now + lasts))
+
+    def _refusal(self, sku: str, expected: Expected, ids: Sequence[str], now: float) -> GateReason | None:
         rules = self._rules
         if rules.max_concurrency is not None:
             under_way, hanging = len(self._under_way), given_up()
@@ -123,7 +141,11 @@ class Limiter:
             return GateReason.BUDGET
         if not self._spending.allows(expected, now):
             return GateReason.BUDGET
-        return None if self._breaker(sku).lets_through(now) else GateReason.CIRCUIT_OPEN
+        if not self._shares.allows(ids, expected, now):
+            return GateReason.FAIR_SHARE
+        if self._backoff.waits(sku, now):
+            return GateReason.RATE_LIMITED
+        return None if self._breaker(sku).lets_through() else GateReason.CIRCUIT_OPEN
 
     def _breaker(self, sku: str) -> Breaker:
         breaker = self._breakers.pop(sku, None)
@@ -136,27 +158,53 @@ class Limiter:
         self._breakers[sku] = breaker
         return breaker
 
-    def settle(self, permit: _Permit, call: ModelCall | None, failure: Failure | None, unbilled: bool) -> None:
+    def settle(
+        self,
+        permit: _Permit,
+        call: ModelCall | None,
+        failure: Failure | None,
+        unbilled: bool,
+        retry_after: float | None = None,
+    ) -> None:
         """Count what the call of a permit came to."""
         now = self._clock()
-        missed = None
         with self._lock:
             if permit not in self._under_way:
                 return  # taken back, or given before this process was forked
             self._end(permit, _is_bad(call, failure, permit.breaker.rules), now)
-            if call is not None and call.error_type is None:
-                missed = self._spending.book(permit.expected, call, now)
-            elif call is not None and not unbilled:
-                self._spending.book_failed(permit.expected, now)
+            if failure is Failure.RATE_LIMITED:
+                self._backoff.limited(permit.sku, retry_after, now)
+            elif call is not None and failure is None:
+                self._backoff.answered(permit.sku)
+            booked = self._booked(permit.expected, call, unbilled, now)
+            self._shares.end(permit.ids, permit.expected, booked, now, made=call is not None)
         self._tell()
-        if missed is not None:
-            _logger.warning("%s", missed)
+        if booked.missed is not None:
+            _logger.warning("%s", booked.missed)
+
+    def settle_probe(self, probe: _Probe, call: ModelCall | None, failure: Failure | None, unbilled: bool) -> None:
+        """Count what a probe came to. A fixed question that the provider rejects is the operator's to mend: bad."""
+        now = self._clock()
+        with self._lock:
+            if self._breakers.get(probe.expected.skus[0]) is probe.breaker:
+                bad = True if failure is Failure.REJECTED else _is_bad(call, failure, probe.breaker.rules)
+                probe.breaker.probe_ended(probe.generation, bad, now)
+                self._booked(probe.expected, call, unbilled, now)
+        self._tell()
+
+    def _booked(self, expected: Expected, call: ModelCall | None, unbilled: bool, now: float) -> Booked:
+        if call is not None and call.error_type is None:
+            return self._spending.book(expected, call, now)
+        if call is None or unbilled:
+            return Booked(0.0, 0.0)
+        return self._spending.book_failed(expected, now)
 
     def _take_back_lost(self, now: float) -> None:
         """End the calls that nobody will: a task is never told that its event loop was stopped for good."""
         for permit in [each for each in self._under_way if each.until <= now]:
             self._end(permit, None, now)
-            self._spending.book_failed(permit.expected, now)
+            booked = self._spending.book_failed(permit.expected, now)
+            self._shares.end(permit.ids, permit.expected, booked, now, made=True)
 
     def _end(self, permit: _Permit, bad: bool | None, now: float) -> None:
         del self._under_way[permit]
@@ -196,22 +244,52 @@ class _Permit:
     """Leave to make one call of the critic's model."""
 
     limiter: Limiter
+    sku: str
     breaker: Breaker
     expected: Expected
     until: float
+    ids: tuple[str, ...] = ()
     generation: int = 0
 
     def __post_init__(self) -> None:
         self.generation = self.breaker.begun()
 
-    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
+    def settle(
+        self,
+        call: ModelCall | None,
+        failure: Failure | None,
+        *,
+        unbilled: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
         """Give the permit back; see `Permit.settle`."""
-        self.limiter.settle(self, call, failure, unbilled)
+        self.limiter.settle(self, call, failure, unbilled, retry_after)
+
+
+@dataclass(eq=False)
+class _Probe:
+    """Leave to ask a fixed question, whose answer decides on a circuit."""
+
+    limiter: Limiter
+    breaker: Breaker
+    expected: Expected
+    generation: int
+
+    def settle(
+        self,
+        call: ModelCall | None,
+        failure: Failure | None,
+        *,
+        unbilled: bool = False,
+        retry_after: float | None = None,  # noqa: ARG002 - the port's signature
+    ) -> None:
+        """Report what the probe came to; see `Permit.settle`."""
+        self.limiter.settle_probe(self, call, failure, unbilled)
 
 
 def _is_bad(call: ModelCall | None, failure: Failure | None, rules: CircuitRules) -> bool | None:
     """Whether a call tells of a model that does not work; None when it tells nothing."""
-    if failure is Failure.CANCELLED or call is None:
+    if failure in _SAYS_NOTHING or call is None:
         return None
     slow = rules.latency is not None and call.latency_s > rules.latency
     return slow or failure in _UNAVAILABLE
@@ -224,27 +302,3 @@ def _position(trace_id: int | None, run_id: str) -> int:
     if run_id:
         return int.from_bytes(blake2b(run_id.encode("utf-8", "replace"), digest_size=8).digest(), "big")
     return random.getrandbits(64)
-
-
-class NoLimits:
-    """Lets everything through. Implements `ReviewLimits`."""
-
-    def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:  # noqa: ARG002 - the port's signature
-        """Return True."""
-        return True
-
-    def admits_loop(self) -> bool:
-        """Return True."""
-        return True
-
-    def admit(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
-        """Return leave that costs nothing."""
-        return _FREE
-
-
-class _FreePermit:
-    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
-        """Do nothing."""
-
-
-_FREE = _FreePermit()

@@ -136,13 +136,21 @@ class ReviewObserver(Protocol):
 class Permit(Protocol):
     """Leave to make one call of the critic's model."""
 
-    def settle(self, call: ModelCall | None, failure: Failure | None, *, unbilled: bool = False) -> None:
+    def settle(
+        self,
+        call: ModelCall | None,
+        failure: Failure | None,
+        *,
+        unbilled: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
         """Give the permit back when the call has ended; told once, however that was.
 
         Args:
             call: the record of the call; None when it was not made after all.
             failure: how it failed.
             unbilled: it failed in a way that no provider bills.
+            retry_after: seconds that the provider asks to wait before the next call.
         """
         ...
 
@@ -164,12 +172,17 @@ class ReviewLimits(Protocol):
         """Whether one more draft may be reflected on whose prompt repeats a question of the critic."""
         ...
 
-    def admit(self, sku: str, size: int = 0, lasts: float = 3600.0) -> Permit | GateReason:
-        """Let one model call through, or say what forbids it (`budget` or `circuit_open`).
+    def admit(self, sku: str, size: int = 0, lasts: float = 3600.0, ids: Sequence[str] = ()) -> Permit | GateReason:
+        """Let one model call through, or say what forbids it (`budget`, `fair_share`, `rate_limited`, `circuit_open`).
 
         Args:
             sku: the SKU of the model as far as it is known before the call.
             size: characters of the prompt.
             lasts: seconds after which the call has ended even if nobody says so.
+            ids: the user and the conversation of the draft, as far as they are known.
         """
+        ...
+
+    def probe(self, sku: str, size: int = 0, lasts: float = 3600.0) -> Permit | None:
+        """Return leave to ask a fixed question when the circuit of a SKU depends on its answer. See `admit`."""
         ...

@@ -25,10 +25,11 @@ from draftcritic.core import (
     described,
     normalise_sku,
 )
-from draftcritic.engine._failures import classify, qualified_name, unbilled
+from draftcritic.engine._failures import Fault, classify, fault_of, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
 from draftcritic.engine._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
+from draftcritic.engine._probe import Prober
 from draftcritic.engine._progress import Progress
 from draftcritic.engine._reflection import (
     failed,
@@ -47,6 +48,10 @@ from draftcritic.engine._timed import TimedCaller
 
 ModelSource = CriticModel | Callable[[], CriticModel]
 """A model to ask, or what makes one when it is needed."""
+
+_MINUTE = 60.0
+_MOST_WARNED = 256
+"""Kinds of failures that are remembered as reported."""
 
 _logger = logging.getLogger(__name__)
 
@@ -93,6 +98,8 @@ class Reflector:
         self._caller = TimedCaller()
         self._reported: set[type] = set()
         self._loop_reported = False
+        self._prober = Prober(policy, limits)
+        self._warned: dict[tuple[str, str, int | None, str | None], float] = {}
 
     def reflect(
         self, progress: Progress, assessment: Assessment, source: ModelSource
@@ -197,18 +204,46 @@ class Reflector:
         if given_up() >= MOST_GIVEN_UP:
             return GateReason.CIRCUIT_OPEN  # a model that hangs is one that fails
         lasts = 2 * (self._policy.timeout + self._hooks.limit)  # hooks are told twice; the rest is for a busy loop
-        permit = self._limits.admit(normalise_sku(model.name), prompt.size, lasts)
+        permit = self._limits.admit(normalise_sku(model.name), prompt.size, lasts, _ids_of(progress.turn))
         if isinstance(permit, GateReason):
+            if permit is GateReason.CIRCUIT_OPEN:
+                self._prober.ask(model, progress.record)
             return permit
-        failure: Failure | None = Failure.CANCELLED
-        free, place = False, Place()
+        asked: Asked | None = None
+        place = Place()
         try:
             asked = yield from self._ask(progress, model, prompt, place)
-            failure, free = asked.failure, asked.unbilled
             return asked
         finally:
             place.give_up()
-            permit.settle(progress.call, failure, unbilled=free)
+            if asked is None:
+                permit.settle(progress.call, Failure.CANCELLED)
+            else:
+                fault = asked.fault
+                permit.settle(
+                    progress.call, asked.failure, unbilled=asked.unbilled, retry_after=fault and fault.retry_after
+                )
+                if fault is not None:
+                    self._warn_operator(model.name, asked, fault)
+                self._prober.ask(model, progress.record)
+
+    def _warn_operator(self, model: str, asked: Asked, fault: Fault) -> None:
+        """Log once a minute what only the operator can mend, without the provider's message."""
+        key = (model, asked.error_type or "", fault.status, fault.code)
+        now = time.monotonic()
+        if not fault.operators or now - self._warned.get(key, -_MINUTE) < _MINUTE:
+            return
+        if len(self._warned) >= _MOST_WARNED:
+            self._warned.clear()
+        self._warned[key] = now
+        _logger.warning(
+            "the critic's model %r rejects the plugin's calls with %s (status %s, code %s); check its API key, its "
+            "name, its parameters and the quota of the account",
+            model,
+            asked.error_type,
+            fault.status,
+            fault.code,
+        )
 
     def _model(self, source: ModelSource) -> Generator[Step, Any, CriticModel]:
         if hasattr(source, "acall"):
@@ -277,7 +312,14 @@ def _ended(call: ModelCall, reply: Reply | None, error: BaseException | None) ->
     if not isinstance(error, Exception):
         raise error
     _logger.debug("the critic's call failed with %s", described(error))
-    return Asked(call, None, classify(error), qualified_name(type(error)), unbilled(error))
+    fault = fault_of(error)
+    return Asked(call, None, fault.failure, qualified_name(type(error)), unbilled(error), fault=fault)
+
+
+def _ids_of(turn: Turn) -> tuple[str, ...]:
+    """Return the user and the conversation of a turn, for the limits that are theirs alone."""
+    named = (("user", turn.user_id), ("conversation", turn.conversation_id))
+    return tuple(f"{kind} {each}" for kind, each in named if each)
 
 
 def _as_text(content: Any) -> str:

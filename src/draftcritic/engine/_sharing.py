@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from draftcritic.core import Failure, ModelCall
+from draftcritic.engine._failures import Fault
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._ports import Reply
 
@@ -29,6 +30,7 @@ class Asked:
         error_type: the qualified name of the exception behind that.
         unbilled: it failed in a way that no provider bills.
         boundary: the boundary of the question.
+        fault: what the exception says.
     """
 
     call: ModelCall
@@ -37,6 +39,7 @@ class Asked:
     error_type: str | None = None
     unbilled: bool = False
     boundary: str = ""
+    fault: Fault | None = None
 
 
 class Flight:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from draftcritic.core import LimitRules, ModelCall, price_usd
 from draftcritic.engine._budget import HourlyBudget
@@ -13,6 +14,19 @@ _ANSWER = 500
 """Tokens of an answer before the first one is known: a verdict with its reason, or a draft of a page written anew."""
 _MAX_NAMES = 256
 """Names that are remembered; more than an agent uses, and a bound where names come from outside."""
+
+
+class Booked(NamedTuple):
+    """What was booked for one call.
+
+    Attributes:
+        tokens, usd: the amounts.
+        missed: what a budget misses, as a line for the log; once for each model.
+    """
+
+    tokens: float
+    usd: float
+    missed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,10 @@ class Spending:
         self._tokens.limits = rules.tokens_per_hour
         self._usd.limits = rules.usd_per_hour
 
+    def budgets_of(self, sku: str) -> tuple[float | None, float | None]:
+        """Return the budgets of a SKU, in tokens and in US dollars an hour."""
+        return self._tokens.limit(sku), self._usd.limit(sku)
+
     def expect(self, asked: str, size: int) -> Expected:
         """Return what a call with a prompt of `size` characters will spend. May be called without the lock."""
         likely = self._answers_as.get(asked, asked)
@@ -83,13 +101,14 @@ class Spending:
             self._tokens.release(sku, expected.tokens)
             self._usd.release(sku, expected.usd)
 
-    def book_failed(self, expected: Expected, now: float) -> None:
+    def book_failed(self, expected: Expected, now: float) -> Booked:
         """Book a call without an answer: a provider goes on, and bills, where the caller has given up."""
         self._tokens.spend(expected.skus[-1], expected.tokens, now)
         self._usd.spend(expected.skus[-1], expected.usd, now)
+        return Booked(expected.tokens, expected.usd)
 
-    def book(self, expected: Expected, call: ModelCall, now: float) -> str | None:
-        """Book an answer, and return what its budget misses, once for each model."""
+    def book(self, expected: Expected, call: ModelCall, now: float) -> Booked:
+        """Book an answer."""
         sku, usage = call.sku, call.usage
         self._answered(expected.skus[0], sku)
         counts = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
@@ -104,7 +123,7 @@ class Spending:
             self._tokens.learn(sku, expected.guess, tokens)
         if usage.cost_usd is not None:
             self._usd.learn(sku, expected.guess, usage.cost_usd)
-        return self._missed(sku, told=bool(counts), priced=usd is not None)
+        return Booked(tokens, usd or 0.0, self._missed(sku, told=bool(counts), priced=usd is not None))
 
     def _answered(self, asked: str, sku: str) -> None:
         self._answers_as.pop(asked, None)

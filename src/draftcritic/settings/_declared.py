@@ -179,6 +179,11 @@ class DeclaredSettings(BaseSettings):
     max_concurrency: types.Count | None = setting(
         "Model calls of the critic at once.", "a whole number from 1 to 1000000"
     )
+    fair_share: types.Share = setting(
+        "The share of a budget that one user or conversation may take, by the ids of the run; three calls in any case.",
+        "a number from 0 to 1; 1 for no such limit",
+        default=LimitRules.fair_share,
+    )
     circuit_failure_rate: types.Share = setting(
         "The circuit opens at this share of failed or slow calls of the critic's model; 0 keeps it closed.",
         "a number from 0 to 1",
@@ -198,12 +203,12 @@ class DeclaredSettings(BaseSettings):
         default=CircuitRules.min_calls,
     )
     circuit_cooldown: types.Seconds = setting(
-        "Seconds that an open circuit waits before it lets calls through as probes.",
+        "Seconds that an open circuit waits before it asks a fixed question as a probe.",
         "a number from 0 to 3600",
         default=CircuitRules.cooldown,
     )
     circuit_probes: types.Workers = setting(
-        "Probes; as many good ones close the circuit, a bad one opens it again.",
+        "Calls that a circuit lets through after a good probe; as many good ones close it.",
         "a whole number from 1 to 64",
         default=CircuitRules.probes,
     )

@@ -69,6 +69,7 @@ def limits_of(settings: Settings) -> LimitRules:
         tokens_per_hour=settings.tokens_per_hour,
         usd_per_hour=settings.usd_per_hour,
         max_concurrency=settings.max_concurrency,
+        fair_share=settings.fair_share,
         circuit=CircuitRules(
             failure_rate=settings.circuit_failure_rate or None,
             latency=settings.circuit_latency,
