@@ -15,7 +15,9 @@ from draftcritic.core import (
     GateReason,
     IntentVerdict,
     Policy,
+    Profile,
     Turn,
+    _assess,
     assess,
 )
 
@@ -59,7 +61,9 @@ def test_text_that_shows_or_hides_a_message_is_a_draft(draft):
     ("turn", "expected"),
     [
         (Turn("Thanks!"), ("fired", "low_confidence")),
-        (Turn("pid=17 is running", activation=SURE), ("skipped", "confident")),
+        (Turn("It is running", activation=SURE), ("skipped", "confident")),
+        (Turn("pid=17 is running", activation=SURE), ("fired", "fabrication")),
+        (Turn("pid=17 is running"), ("fired", "fabrication")),
         (
             Turn("Hi", activation={**SURE, "activated_nodes": [{"score": 1, "tags": ["pii"]}]}),
             ("fired", "sensitive_tag"),
@@ -112,13 +116,43 @@ def test_all_signals_are_listed_in_the_order_of_precedence_whatever_the_gate():
             "tool_action",
             "intent_action",
             "claims",
-            "low_confidence",
             "not_trivial",
+            "low_confidence",
         ]
     assert [signal.value for signal in assess(Turn("Thanks!", activation=SURE), Policy()).signals] == [
         "confident",
         "trivial_ack",
     ]
+
+
+def test_a_claimed_action_fires_the_default_gate_whatever_the_threshold():
+    turn = Turn("I have cancelled your booking.", activation=SURE)
+    for threshold in (0.0, 0.4, 0.6):
+        assert decided(turn, Policy(confidence_threshold=threshold)) == ("fired", "fabrication")
+    assert decided(turn, Policy(confidence_threshold=0.4, profile=Profile.SYMFONIC)) == ("skipped", "confident")
+    assert decided(turn, Policy(fabrication_mode=FabricationMode.OFF)) == ("skipped", "confident")
+
+
+def test_low_confidence_is_the_last_reason_that_a_gate_names():
+    assert decided(Turn("I have cancelled your booking."), Policy()) == ("fired", "fabrication")
+    assert list(GateReason).index(GateReason.LOW_CONFIDENCE) > list(GateReason).index(GateReason.NOT_TRIVIAL)
+
+
+def test_nodes_alone_can_be_confident():
+    nodes = {"activated_nodes": [{"score": 1.0}]}
+    assert decided(Turn("It is running", activation=nodes), Policy()) == ("skipped", "confident")
+    assert decided(Turn("It is running", activation=nodes), Policy(profile=Profile.SYMFONIC)) == (
+        "fired",
+        "low_confidence",
+    )
+
+
+def test_invalid_scores_are_marked_and_warned_about_once(caplog):
+    _assess._warn_invalid.cache_clear()
+    for _ in range(2):
+        assessment = assess(Turn("It is running", activation={"activated_nodes": [{"score": 40}]}), Policy())
+        assert (assessment.activation_invalid, assessment.confidence) == (True, 0.0)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 def test_the_values_behind_the_decision_are_kept():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from draftcritic.core import activation_from_resolved, compute_confidence, detect_sensitive_hit
+from draftcritic.core import Profile, activation_from_resolved, compute_confidence, detect_sensitive_hit
 from draftcritic.core._confidence import measure_activation
 
 
@@ -40,6 +40,35 @@ def test_what_is_no_finite_number_counts_as_missing_and_is_marked(score):
     assert measure_activation({"activated_nodes": [{"score": score}, {"score": 1.0}]}) == (pytest.approx(0.2), True)
     edges = {"activated_nodes": [{"score": 1.0}], "traversed_edges": [{"weight": score}]}
     assert measure_activation(edges) == (pytest.approx(0.4), True)
+
+
+@pytest.mark.parametrize(
+    ("log", "confidence"),
+    [
+        ({"activated_nodes": [{"score": 1.0}]}, 1.0),
+        ({"activated_nodes": [{"score": 0.5}, {"score": 0.7}]}, 0.6),
+        ({"activated_nodes": [{"score": 1.0}], "inference_paths": [["a"]]}, (0.4 + 0.1) / 0.7),
+        ({"activated_nodes": [{"score": 1.0}], "traversed_edges": [{"weight": 5}]}, 1.0),
+        ({"activated_nodes": [{"score": 1.0}], "traversed_edges": [{"weight": 0}]}, 0.4 / 0.7),
+        (
+            {"activated_nodes": [{"score": 0.8}], "inference_paths": [["a"]] * 3, "traversed_edges": [{"weight": 2.5}]},
+            0.4 * 0.8 + 0.3 + 0.15,
+        ),
+        ({"inference_paths": [["a"]] * 3}, 0.5),
+        (None, 0.5),
+    ],
+)
+def test_parts_that_are_absent_do_not_lower_the_confidence_in_the_plugins_profile(log, confidence):
+    assert compute_confidence(log, profile=Profile.DRAFTCRITIC) == pytest.approx(confidence)
+    assert measure_activation(log, Profile.DRAFTCRITIC) == (pytest.approx(confidence), False)
+
+
+@pytest.mark.parametrize("score", [1.01, 40, -0.01, -40, float("nan"), "0.9"])
+def test_a_score_outside_of_0_to_1_is_invalid_in_the_plugins_profile(score):
+    log = {"activated_nodes": [{"score": score}, {"score": 1.0}]}
+    assert measure_activation(log, Profile.DRAFTCRITIC) == (0.5, True)
+    edges = {"activated_nodes": [{"score": 1.0}], "traversed_edges": [{"weight": -1}, {"weight": 5}]}
+    assert measure_activation(edges, Profile.DRAFTCRITIC) == (pytest.approx((0.4 + 0.15) / 0.7), True)
 
 
 def test_a_missing_score_counts_as_zero_and_is_not_marked():

@@ -14,6 +14,12 @@ CONFIDENT_LOG = {
     "inference_paths": [["a"], ["b"], ["c"]],
     "traversed_edges": [{"weight": 5}],
 }
+
+
+def never(_context):
+    return False
+
+
 FIRED = Turn(MADE_UP, run_id="r")
 SKIPPED = Turn(MADE_UP, run_id="r", activation=CONFIDENT_LOG)
 GROUNDED = Turn(MADE_UP, user_message="What of 3f2b8c1e-1111-4222-8333-444455556666?", activation=CONFIDENT_LOG)
@@ -43,12 +49,13 @@ async def test_refuse_replaces_the_draft_without_a_call(turn, mode, action):
 
 
 async def test_refuse_only_observes_below_its_threshold():
-    review, calls = await both(SKIPPED, [], fabrication_mode=FabricationMode.REFUSE, fabrication_refuse_threshold=0.99)
+    mode = {"fabrication_mode": FabricationMode.REFUSE, "fabrication_refuse_threshold": 0.99}
+    review, calls = await both(SKIPPED, [], gate=never, **mode)
     assert (review.verdict, review.source, calls) == (None, "none", 0)
 
 
 async def test_revise_without_a_fired_gate_costs_no_call():
-    review, calls = await both(SKIPPED, [], fabrication_mode=FabricationMode.REVISE, mode=Mode.ENFORCE)
+    review, calls = await both(SKIPPED, [], gate=never, fabrication_mode=FabricationMode.REVISE, mode=Mode.ENFORCE)
     assert (review.verdict, review.source, review.action, calls) == ("revise", "fabrication", "replaced", 0)
     assert review.outcome.text == "please ask again"
 
@@ -91,7 +98,7 @@ async def test_a_stricter_reflection_stands(answer, verdict, text):
 
 @pytest.mark.parametrize("fabrication_mode", [FabricationMode.OFF, FabricationMode.OBSERVE])
 async def test_observe_and_off_force_nothing(fabrication_mode):
-    review, calls = await both(SKIPPED, [], fabrication_mode=fabrication_mode)
+    review, calls = await both(SKIPPED, [], gate=never, fabrication_mode=fabrication_mode)
     assert (review.verdict, review.source, calls) == (None, "none", 0)
     assert (review.assessment.findings is None) == (fabrication_mode is FabricationMode.OFF)
 

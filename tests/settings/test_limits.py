@@ -184,3 +184,26 @@ def test_reading_again_takes_the_file_as_it_is_and_the_rest_as_it_was(
     assert again.origin("timeout") == f"file {path}"
     assert (first.timeout, first.workers) == (1.0, 3)
     assert again.reread().timeout == 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"selective_gate": True}, "has no effect with `selective_gate`"),
+        ({"gate": "shop.gates:strict"}, "has no effect: `gate` decides"),
+        ({"confidence_threshold": 0.4}, "has no effect without an activation: the confidence is then 0.5 and it never"),
+        ({"confidence_threshold": 0.7}, "the confidence is then 0.5 and it fires on every draft"),
+    ],
+)
+def test_a_threshold_without_effect_is_doubted(given: dict[str, Any], said: str) -> None:
+    (doubt,) = Settings.load({}, **{"confidence_threshold": 0.55, **given}).doubts()
+    assert said in doubt
+    assert doubt.startswith("confidence_threshold = ")
+    assert "set `retriever_activation`" in doubt or "drop one of the two" in doubt
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"selective_gate": True}, {"confidence_threshold": 0.4, "retriever_activation": True}]
+)
+def test_a_threshold_that_nobody_set_or_that_has_an_effect_is_not_doubted(given: dict[str, Any]) -> None:
+    assert Settings.load({}, **given).doubts() == []

@@ -41,6 +41,7 @@ def everything() -> Harness:
         "refund",
         (finding(), finding(kind="of nobody")),
         threshold=0.6,
+        activation_invalid=True,
     )
     for finished in (
         *every_outcome("text", TURN),

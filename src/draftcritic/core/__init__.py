@@ -2,7 +2,12 @@
 
 from draftcritic.core._assess import assess
 from draftcritic.core._claims import draft_has_claims
-from draftcritic.core._confidence import activation_from_resolved, compute_confidence, detect_sensitive_hit
+from draftcritic.core._confidence import (
+    COLD_START,
+    activation_from_resolved,
+    compute_confidence,
+    detect_sensitive_hit,
+)
 from draftcritic.core._fault import described, qualified_name
 from draftcritic.core._gate import (
     CriticGateContext,
@@ -61,6 +66,7 @@ from draftcritic.core._words import (
     OnFailure,
     OnLimit,
     OutcomeKind,
+    Profile,
     Streams,
     Verdict,
     VerdictSource,
@@ -79,6 +85,7 @@ from draftcritic.core.fabrication import (
 
 __all__ = [
     "ANY_SKU",
+    "COLD_START",
     "CONFIDENCE_THRESHOLD",
     "DEFAULT_REFUSAL",
     "DEFAULT_REVISION",
@@ -124,6 +131,7 @@ __all__ = [
     "ParsedReflection",
     "Policy",
     "ProceduralRulesSource",
+    "Profile",
     "Prompt",
     "Review",
     "Rule",

@@ -20,7 +20,7 @@ from draftcritic.core._review import Assessment
 from draftcritic.core._trust import Support, intent_of, support_of
 from draftcritic.core._turn import Turn
 from draftcritic.core._well_formed import is_invisible
-from draftcritic.core._words import FabricationMode, GateDecision, GateReason
+from draftcritic.core._words import FabricationMode, GateDecision, GateReason, Profile
 from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
 
 Findings = tuple[FabricationFinding, ...]
@@ -34,8 +34,8 @@ _SIGNALS = (
     GateReason.INTENT_ACTION,
     GateReason.INTENT_AMBIGUOUS,
     GateReason.CLAIMS,
-    GateReason.LOW_CONFIDENCE,
     GateReason.NOT_TRIVIAL,
+    GateReason.LOW_CONFIDENCE,
     GateReason.CONFIDENT,
     GateReason.TRIVIAL_ACK,
 )
@@ -52,7 +52,10 @@ _SELECTIVE_FLOORS = frozenset(
     }
 )
 _INTENTS = {GateReason.INTENT_ACTION: "action", GateReason.INTENT_AMBIGUOUS: "ambiguous"}
-_LEGACY_FLOORS = frozenset({GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE})
+_LEGACY_FLOORS = {
+    Profile.DRAFTCRITIC: frozenset({GateReason.SENSITIVE_TAG, GateReason.FABRICATION, GateReason.LOW_CONFIDENCE}),
+    Profile.SYMFONIC: frozenset({GateReason.SENSITIVE_TAG, GateReason.LOW_CONFIDENCE}),
+}
 
 
 def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding] | None = None) -> Assessment:
@@ -68,13 +71,15 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     """
     if is_invisible(turn.draft):
         return Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
-    support = support_of(turn, policy.all_sensitive_tags)
+    support = support_of(turn, policy.all_sensitive_tags, policy.profile)
+    if support.invalid:
+        _warn_invalid()
     confidence, hit = support.confidence, next(iter(support.hits), None)
     found = _findings(turn, policy) if findings is None else tuple(findings)
     signals = _signals(turn, policy, confidence, hit, found)
     gate = _usable_gate(policy)
     if gate is None:
-        decision, reason, error = *_decide(signals, policy.selective_gate), None
+        decision, reason, error = *_decide(signals, policy), None
     else:
         decision, reason, error = _ask(gate, _context(turn, policy, confidence, hit, found))
     return Assessment(
@@ -141,8 +146,8 @@ def _signals(
         label == "action",
         label == "ambiguous",
         claims,
-        not confident,
         not trivial,
+        not confident,
         confident,
         trivial,
     )
@@ -172,11 +177,11 @@ def _context(
     )
 
 
-def _decide(signals: tuple[GateReason, ...], selective: bool) -> tuple[GateDecision, GateReason]:
-    if selective:
+def _decide(signals: tuple[GateReason, ...], policy: Policy) -> tuple[GateDecision, GateReason]:
+    if policy.selective_gate:
         floors, otherwise = _SELECTIVE_FLOORS, GateReason.TRIVIAL_ACK
     else:
-        floors, otherwise = _LEGACY_FLOORS, GateReason.CONFIDENT
+        floors, otherwise = _LEGACY_FLOORS[policy.profile], GateReason.CONFIDENT
     for reason in signals:
         if reason in floors:
             return GateDecision.FIRED, reason
@@ -224,6 +229,14 @@ def _place_of(error: Exception) -> tuple[CodeType, int] | None:
 def _first_of(kind: str, place: tuple[CodeType, int] | None) -> Iterator[bool]:  # noqa: ARG001 - one for each of them
     """Return what says True once."""
     return iter((True,))
+
+
+@lru_cache(maxsize=1)
+def _warn_invalid() -> None:
+    logger.warning(
+        "draftcritic: an activation log has scores outside 0 to 1, or values that are not numbers or lists; they count "
+        "as 0; logged once, and marked on each span as draftcritic.activation.invalid"
+    )
 
 
 @lru_cache(maxsize=16)

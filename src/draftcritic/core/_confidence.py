@@ -8,13 +8,16 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
+from draftcritic.core._words import Profile
+
 COLD_START = 0.5
 """The confidence of a turn for which nothing was activated."""
 
 _MISSING = object()
+_ANY = (-math.inf, math.inf)
 
 
-def compute_confidence(activation_log: Mapping[str, Any] | None) -> float:
+def compute_confidence(activation_log: Mapping[str, Any] | None, *, profile: Profile = Profile.SYMFONIC) -> float:
     """Return how well the activated memory supports the turn, 0 to 1.
 
     The weighted sum of three parts: 0.4 times the mean score of the activated nodes, 0.3 times the number of
@@ -25,12 +28,17 @@ def compute_confidence(activation_log: Mapping[str, Any] | None) -> float:
         activation_log: a mapping with the lists `activated_nodes` (mappings with `score`), `inference_paths` (lists
             of labels) and `traversed_edges` (mappings with `weight`), each of which may be missing. What is no
             finite number counts as zero.
+        profile: with `Profile.DRAFTCRITIC` the sum is divided by the weights of the parts that the log has, so that
+            nodes alone with the score 1.0 give 1.0; scores outside 0..1 and negative weights are invalid and count as
+            zero.
     """
-    return measure_activation(activation_log)[0]
+    return measure_activation(activation_log, profile)[0]
 
 
-def measure_activation(activation_log: Mapping[str, Any] | None) -> tuple[float, bool]:
-    """Return the confidence, and whether the log held values that are no finite numbers or no lists."""
+def measure_activation(
+    activation_log: Mapping[str, Any] | None, profile: Profile = Profile.SYMFONIC
+) -> tuple[float, bool]:
+    """Return the confidence, and whether the log held invalid values; see `compute_confidence`."""
     if not isinstance(activation_log, Mapping):
         return COLD_START, activation_log is not None
     if not activation_log:
@@ -41,10 +49,13 @@ def measure_activation(activation_log: Mapping[str, Any] | None) -> tuple[float,
     invalid = bad_nodes or bad_paths or bad_edges
     if not nodes:
         return COLD_START, invalid
-    seed_strength, bad_score = _mean(nodes, "score")
-    edge_weight, bad_weight = _mean(edges, "weight")
+    own = profile is Profile.DRAFTCRITIC
+    seed_strength, bad_score = _mean(nodes, "score", (0.0, 1.0) if own else _ANY)
+    edge_weight, bad_weight = _mean(edges, "weight", (0.0, math.inf) if own else _ANY)
     path_coverage = min(1.0, len(paths) / 3.0)
     confidence = 0.4 * seed_strength + 0.3 * path_coverage + 0.3 * min(1.0, edge_weight / 5.0)
+    if own:
+        confidence /= 0.4 + 0.3 * bool(paths) + 0.3 * bool(edges)
     return max(0.0, min(1.0, confidence)), invalid or bad_score or bad_weight
 
 
@@ -104,8 +115,8 @@ def _items(log: Mapping[str, Any], name: str) -> tuple[Collection[Any], bool]:
     return (), True
 
 
-def _mean(holders: Collection[Any], name: str) -> tuple[float, bool]:
-    """Return the mean of a field, missing ones as zero, and whether some of them were no finite numbers."""
+def _mean(holders: Collection[Any], name: str, valid: tuple[float, float]) -> tuple[float, bool]:
+    """Return the mean of a field, missing ones as zero, and whether some of them were no numbers in a valid range."""
     if not holders:
         return 0.0, False
     numbers = []
@@ -113,6 +124,8 @@ def _mean(holders: Collection[Any], name: str) -> tuple[float, bool]:
     for holder in holders:
         value = _field(holder, name)
         number = 0.0 if value is _MISSING else _finite(value)
+        if number is not None and not valid[0] <= number <= valid[1]:
+            number = None
         invalid = invalid or number is None
         numbers.append(number or 0.0)
     mean = sum(numbers) / len(numbers)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from draftcritic.core._language import language_of
 from draftcritic.core._rule_ids import Rule, RuleIds, rule_id
-from draftcritic.core._words import FabricationMode, OnFailure, OnLimit
+from draftcritic.core._words import FabricationMode, OnFailure, OnLimit, Profile
 
 if TYPE_CHECKING:
     from draftcritic.core._gate import CriticGateContext
@@ -91,6 +91,7 @@ class Policy:
             other; wins over the words of the critic.
         on_limit: what `enforce` does with a draft that a limit keeps from its reflection.
         prompt_budget: see `PROMPT_BUDGET`; at least 1,000.
+        profile: see `Profile`.
     """
 
     confidence_threshold: float = CONFIDENCE_THRESHOLD
@@ -118,6 +119,7 @@ class Policy:
     refusal_texts: Mapping[str, str] = field(default_factory=dict)
     on_limit: OnLimit = OnLimit.PASS
     prompt_budget: int = PROMPT_BUDGET
+    profile: Profile = Profile.DRAFTCRITIC
     all_sensitive_tags: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:

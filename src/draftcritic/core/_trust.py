@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from draftcritic.core._confidence import detect_sensitive_hits, measure_activation
 from draftcritic.core._turn import IntentVerdict, Turn
+from draftcritic.core._words import Profile
 
 _RISK = {"action": 2, "ambiguous": 1}
 
@@ -27,12 +28,12 @@ class Support(NamedTuple):
     server_hits: tuple[str, ...]
 
 
-def support_of(turn: Turn, sensitive_tags: Collection[str]) -> Support:
+def support_of(turn: Turn, sensitive_tags: Collection[str], profile: Profile = Profile.SYMFONIC) -> Support:
     """Return the confidence and the sensitive tags of a turn: tags are united, the lowest confidence counts."""
-    confidence, invalid = measure_activation(turn.activation)
+    confidence, invalid = measure_activation(turn.activation, profile)
     for log in (turn.retrieved, turn.requested):
         if log:
-            other, other_invalid = measure_activation(log)
+            other, other_invalid = measure_activation(log, profile)
             confidence, invalid = min(confidence, other), invalid or other_invalid
     if not sensitive_tags:
         return Support(confidence, invalid, (), ())

@@ -80,6 +80,17 @@ class Mode(Word):
     ENFORCE = "enforce"
 
 
+class Profile(Word):
+    """Whose rules the deterministic part follows where the two differ.
+
+    `draftcritic`: parts that an activation log lacks do not lower its confidence, scores outside 0 to 1 are invalid,
+    and findings fire every built-in gate. `symfonic`: as that framework has it.
+    """
+
+    DRAFTCRITIC = "draftcritic"
+    SYMFONIC = "symfonic"
+
+
 class GateDecision(Word):
     """Whether the deterministic gate asked for a reflection."""
 
@@ -97,8 +108,8 @@ class GateReason(Word):
     INTENT_ACTION = "intent_action"
     INTENT_AMBIGUOUS = "intent_ambiguous"
     CLAIMS = "claims"
-    LOW_CONFIDENCE = "low_confidence"
     NOT_TRIVIAL = "not_trivial"
+    LOW_CONFIDENCE = "low_confidence"
     CUSTOM_GATE = "custom_gate"
     GATE_ERROR = "gate_error"
 

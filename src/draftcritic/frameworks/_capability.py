@@ -17,6 +17,7 @@ from draftcritic.core import (
     Mode,
     Policy,
     ProceduralRulesSource,
+    Profile,
     Review,
     Turn,
     Verdict,
@@ -97,6 +98,7 @@ class CriticCapability:
             fabrication_mode=FabricationMode.OFF,
             rules_source=rules_source,
             prompt_template=prompt_template,
+            profile=Profile.SYMFONIC,
         )
         self._model_provider = model_provider
         self._model_config = model_config

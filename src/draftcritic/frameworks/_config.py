@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from draftcritic.core import CriticPreference, FabricationMode, Policy, ProceduralRulesSource
+from draftcritic.core import CriticPreference, FabricationMode, Policy, ProceduralRulesSource, Profile
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ def policy_of(
         fabrication_mode=FabricationMode.OFF,
         rules_source=rules_source,
         prompt_template=prompt_template,
+        profile=Profile.SYMFONIC,
     )
 
 

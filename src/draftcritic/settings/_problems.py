@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core import Mode
+from draftcritic.core import COLD_START, Mode
 from draftcritic.settings._display import HIDDEN, is_secret_name, shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._fields import allowed
@@ -122,3 +122,23 @@ def doubts(settings: Settings) -> Iterator[str]:
             f"drop it, lower `circuit_min_calls` or `timeout`, or allow more calls"
         )
         yield str(_combination(settings, "circuit_window", reason))
+    yield from _idle_threshold(settings)
+
+
+def _idle_threshold(settings: Settings) -> Iterator[str]:
+    """Yield a threshold that somebody set and that no draft, or hardly any, is measured by."""
+    if settings.origin("confidence_threshold") == DEFAULT_ORIGIN:
+        return
+    reason = ""
+    if settings.gate is not None:
+        reason = "has no effect: `gate` decides; drop one of the two"
+    elif settings.selective_gate:
+        reason = "has no effect with `selective_gate`, which does not look at the confidence; drop one of the two"
+    elif not settings.retriever_activation and not settings.trust_request_metadata:
+        level = "fires on every draft" if settings.confidence_threshold > COLD_START else "never fires"
+        reason = (
+            f"has no effect without an activation: the confidence is then {COLD_START} and it {level}; give one with "
+            f"`with draftcritic.activation(...)`, set `retriever_activation`, or drop it"
+        )
+    if reason:
+        yield str(_combination(settings, "confidence_threshold", reason))

@@ -144,6 +144,12 @@ _DECISION = (
         unit="1",
         when="it was evaluated",
     ),
+    AttributeInfo(
+        names.ACTIVATION_INVALID,
+        "boolean",
+        "The activation log had scores outside 0 to 1, or values that are not numbers; they count as 0.",
+        when="it is so",
+    ),
     AttributeInfo(names.GATE_DECISION, "string", "What the gate decided.", _words(GateDecision)),
     AttributeInfo(names.GATE_REASON, "string", "The primary reason for it.", _words(GateReason)),
     AttributeInfo(names.GATE_SIGNALS, "string[]", "Every signal that held.", _words(GateReason), when="one held"),

@@ -146,6 +146,8 @@ def _put_assessment(attributes: dict[str, Value], assessment: Assessment, thresh
         own = assessment.threshold
         if (limit := amount_of(threshold if own is None else own)) is not None:
             attributes[names.CONFIDENCE_THRESHOLD] = limit
+    if assessment.activation_invalid:
+        attributes[names.ACTIVATION_INVALID] = True
     if assessment.signals:
         attributes[names.GATE_SIGNALS] = [signal._value_ for signal in assessment.signals]
     if assessment.sensitive_hit is not None:
