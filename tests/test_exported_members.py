@@ -35,6 +35,7 @@ PUBLIC = [
     "draft_has_claims",
     "draft_is_trivial_ack",
     "hard_fire",
+    "muted",
     "parse_reflection_output",
     "reflect_on_draft",
     "took_tool_action",

@@ -15,7 +15,14 @@ ROOT = Path(draftcritic.__file__).parent
 ALLOWED = {
     "core": {"draftcritic.core", "genai_prices", "typing_extensions"},
     "engine": {"draftcritic.core", "draftcritic.engine"},
-    "langchain": {"draftcritic.core", "draftcritic.engine", "draftcritic.langchain", "langchain_core", "langsmith"},
+    "langchain": {
+        "draftcritic.core",
+        "draftcritic.engine",
+        "draftcritic.langchain",
+        "langchain_core",
+        "langsmith",
+        "wrapt",
+    },
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
     "frameworks": {
         "draftcritic.core",

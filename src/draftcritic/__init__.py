@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         parse_reflection_output,
         took_tool_action,
     )
-    from draftcritic.engine import activation
+    from draftcritic.engine import activation, muted
     from draftcritic.frameworks import (
         CriticCapability,
         MetacognitiveMiddleware,
@@ -70,6 +70,7 @@ __all__ = [
     "draft_has_claims",
     "draft_is_trivial_ack",
     "hard_fire",
+    "muted",
     "parse_reflection_output",
     "reflect_on_draft",
     "took_tool_action",
@@ -77,6 +78,7 @@ __all__ = [
 
 _ROOMS = {
     "activation": "engine",
+    "muted": "engine",
     "CriticCapability": "frameworks",
     "MetacognitiveMiddleware": "frameworks",
     "ReflectionEvent": "frameworks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn, described
 from draftcritic.engine import QUEUE_FULL, BackgroundRunner, CriticModel, TimedCaller
-from draftcritic.langchain import Caught, ChatModelCritic, DocumentMemory, OwnLoop, OwnPrompts, extract
+from draftcritic.langchain import (
+    Caught,
+    ChatModelCritic,
+    DocumentMemory,
+    OwnLoop,
+    OwnPrompts,
+    extract,
+    has_sensitive_tag,
+)
 
 if TYPE_CHECKING:
     from draftcritic.engine import ReviewObserver
@@ -177,14 +185,27 @@ class Runtime:
             made = self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
         return made[1]
 
-    def _lost(self, error: Exception) -> Iterable[str | None]:
-        """Count a draft that our own fault kept from its review. The one place where our exceptions end."""
+    def failed(self, error: Exception, metadata: Mapping[str, Any]) -> str | None:
+        """Count a draft whose handler failed. See `Reviewer`."""
+        return next(iter(self._lost(error, metadata)), None)
+
+    def _lost(self, error: Exception, metadata: Mapping[str, Any] | None = None) -> Iterable[str | None]:
+        """Count a draft that our own fault kept from its review."""
         _logger.warning("a draft could not be reviewed: %s", described(error))
         self.observer.dropped("error")
-        rules = self._rules.settings
-        if self._enforces and rules.on_failure is OnFailure.REFUSE:
-            return repeat(rules.default_refusal)
+        if self._enforces and self._fails_closed(metadata or {}):
+            return repeat(self._rules.settings.default_refusal)
         return ()
+
+    def _fails_closed(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether the settings refuse a draft that is not reviewed, of which only the surroundings are known."""
+        settings = self._rules.settings
+        if settings.on_failure is OnFailure.REFUSE:
+            return True
+        try:
+            return bool(settings.fail_closed_tags) and has_sensitive_tag(metadata, settings.fail_closed_tags)
+        except Exception:
+            return True  # unreadable values may hide the tag
 
 
 class _Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import wrapt
@@ -50,13 +50,24 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         runtime = self._wiring.runtime if self._wiring is not None else None
         return True if runtime is None else runtime.flush(timeout)
 
+    def instrument(self, **kwargs: Any) -> Any:
+        """Start. After a start that failed, or with `mode="off"`, it can be called again. See the class."""
+        result = super().instrument(**kwargs)
+        if self._wiring is None or self._wiring.is_off:
+            self._is_instrumented_by_opentelemetry = False
+        return result
+
     def _instrument(self, **kwargs: Any) -> None:
         try:
-            wiring = _Wiring(kwargs)
+            wiring = _Wiring(kwargs, self._stays_off)
             DraftCriticInstrumentor._wiring = wiring
             wrapt.register_post_import_hook(wiring.connect, _CHAT_MODELS)
         except Exception:
             _logger.exception("draftcritic could not be started and stays off")
+
+    def _stays_off(self) -> None:
+        """Take note of a start that failed when the application imported LangChain."""
+        self._is_instrumented_by_opentelemetry = False
 
     def _uninstrument(self, **_: Any) -> None:
         wiring, DraftCriticInstrumentor._wiring = self._wiring, None
@@ -65,14 +76,26 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
 
 class _Wiring:
-    """What one `instrument()` has connected, so that `uninstrument()` takes off exactly that."""
+    """What one `instrument()` has connected, so that `uninstrument()` takes off exactly that.
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    Args:
+        options: what was given to `instrument()`.
+        stays_off: called when the plugin cannot be started, or the settings say that it is off.
+    """
+
+    def __init__(self, options: dict[str, Any], stays_off: Callable[[], None]) -> None:
         self._options = options
+        self._stays_off = stays_off
         self._splices: list[Installed] = []
         self._wanted = True
         self.runtime: Runtime | None = None
+        self._started: Runtime | None = None
         self._recorder: TelemetryRecorder | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the plugin could not be started, was switched off, or is off by its settings."""
+        return not self._wanted
 
     def connect(self, _: Any = None) -> None:
         """Load the settings and put the handlers into LangChain. Called when its chat models are imported."""
@@ -81,6 +104,7 @@ class _Wiring:
         try:
             self._connect()
         except Exception as error:
+            self._give_up()
             from draftcritic.settings import SettingsError
 
             if isinstance(error, SettingsError):
@@ -111,6 +135,7 @@ class _Wiring:
             settings = Settings.load(**options)
         if settings.mode is Mode.OFF:
             _logger.debug("draftcritic is off by its settings")
+            self._give_up()
             return
         recorder = TelemetryRecorder(
             **providers,
@@ -118,7 +143,8 @@ class _Wiring:
             threshold=settings.confidence_threshold,
             critic_sku=_sku_of(settings.model),
         )
-        runtime = Runtime(settings, recorder)
+        self._recorder = recorder
+        runtime = self._started = Runtime(settings, recorder)
         enforces = settings.mode is Mode.ENFORCE
         kind = HoldingInterceptor if enforces and settings.streams is Streams.BUFFER else Interceptor
         interceptor = kind(runtime, enforces=enforces)
@@ -128,25 +154,28 @@ class _Wiring:
             self._splices.append(graphs)
             wrapt.register_post_import_hook(graphs.connect, GRAPHS)
         self.runtime = runtime
-        self._recorder = recorder
         set_current(runtime)
+
+    def _give_up(self) -> None:
+        """Take back what was done so far."""
+        self.disconnect()
+        self._stays_off()
 
     def disconnect(self) -> None:
         """Take the handlers out of LangChain and review what is queued."""
-        from_runtime = self.runtime
         self._wanted = False
-        self.runtime = None
-        if from_runtime is None:
-            return
-        from draftcritic._runtime import current, set_current
-        from draftcritic.langchain import remove
+        runtime, recorder, self.runtime = self._started, self._recorder, None
+        self._started = self._recorder = None
+        if runtime is not None:
+            from draftcritic._runtime import current, set_current
+            from draftcritic.langchain import remove
 
-        remove(self._splices)
-        if current() is from_runtime:
-            set_current(None)
-        from_runtime.close()
-        if self._recorder is not None:
-            self._recorder.close()
+            remove(self._splices)
+            if current() is runtime:
+                set_current(None)
+            runtime.close()
+        if recorder is not None:
+            recorder.close()
 
 
 def _sku_of(model: Any) -> str | None:

@@ -33,6 +33,9 @@ class Collector:
     def found(self, documents: Any) -> None:
         self.documents.extend(documents)
 
+    def failed(self, error: Exception, metadata: Any) -> None:
+        raise error
+
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:

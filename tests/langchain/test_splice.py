@@ -4,6 +4,7 @@ import asyncio
 import copy
 import gc
 import inspect
+import marshal
 import pickle
 from typing import Any
 
@@ -165,17 +166,27 @@ def test_an_exception_of_the_original_is_the_same_object(spliced: Model) -> None
 
 
 def test_a_second_splice_is_refused(spliced: Model) -> None:
-    with pytest.raises(SpliceError, match="holds a handler already"):
+    with pytest.raises(SpliceError, match="has a handler already"):
         splice(Model.call, call)
 
 
 def test_what_is_no_plain_function_is_refused() -> None:
     with pytest.raises(SpliceError, match="no plain Python function"):
         splice(len, call)
+
+
+def test_a_closure_takes_a_handler_and_keeps_its_cells() -> None:
     free = 1
 
-    def closure() -> int:
-        return free
+    def closure(more: int = 2) -> int:
+        return free + more
 
-    with pytest.raises(SpliceError, match="closure"):
-        splice(closure, call)
+    one = splice(closure, lambda original, *args: original(*args) * 10)
+    assert closure() == 30
+    one.remove()
+    assert closure() == 3
+
+
+def test_no_live_object_is_among_the_constants(spliced: Model) -> None:
+    for name in KINDS:
+        marshal.dumps(getattr(Model, name).__code__)

@@ -7,6 +7,7 @@ from draftcritic.core._confidence import (
     activation_from_resolved,
     compute_confidence,
     detect_sensitive_hit,
+    detect_sensitive_hits,
 )
 from draftcritic.core._fault import described, qualified_name
 from draftcritic.core._gate import (
@@ -153,6 +154,7 @@ __all__ = [
     "described",
     "detect_fabrication",
     "detect_sensitive_hit",
+    "detect_sensitive_hits",
     "draft_has_claims",
     "draft_is_trivial_ack",
     "fabrication_event",

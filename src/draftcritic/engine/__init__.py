@@ -9,6 +9,7 @@ from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, Mark, current_mark, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
 from draftcritic.engine._limits import Limiter
+from draftcritic.engine._muting import is_muted, muted, muted_as
 from draftcritic.engine._no_limits import NoLimits
 from draftcritic.engine._observers import NullObserver, NullRecord
 from draftcritic.engine._places import Place, current_place
@@ -62,9 +63,12 @@ __all__ = [
     "current_activation",
     "current_mark",
     "current_place",
+    "is_muted",
     "is_reviewing",
     "load_hooks",
     "matched_of",
+    "muted",
+    "muted_as",
     "prompt_messages",
     "qualified_name",
     "reviewing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from draftcritic.langchain._backing import has_sensitive_tag
 from draftcritic.langchain._caught import Answer, Caught, Draft
 from draftcritic.langchain._extract import draft_text, extract, is_no_draft
 from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
@@ -37,6 +38,7 @@ __all__ = [
     "as_chunk",
     "draft_text",
     "extract",
+    "has_sensitive_tag",
     "install",
     "is_no_draft",
     "remove",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from draftcritic.core import IntentVerdict
+from draftcritic.core import IntentVerdict, detect_sensitive_hits
 from draftcritic.engine import current_activation
 from draftcritic.langchain._caught import EMPTY
 from draftcritic.langchain._retrieval import DocumentMemory
@@ -79,3 +79,9 @@ def _intent_in(own: Mapping[str, Any]) -> IntentVerdict | None:
     words = given.get("matched_tool_keywords")
     known = [word for word in words if isinstance(word, str)] if isinstance(words, (list, tuple)) else []
     return IntentVerdict(given["label"], float(confidence), known)
+
+
+def has_sensitive_tag(metadata: Mapping[str, Any], tags: Collection[str]) -> bool:
+    """Whether the surroundings of a call, or its run's metadata, carry one of the tags."""
+    backing = backing_of(metadata, (), None, trust_documents=False, trust_request=False)
+    return any(detect_sensitive_hits(log, tags) for log in (backing.activation, backing.requested))

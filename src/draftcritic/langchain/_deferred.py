@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from draftcritic.langchain._private import private
+
 _TOKEN = "on_llm_new_token"  # noqa: S105 - the name of a callback
 _EVENT = "on_stream_event"
 _BEAT = 0.05
@@ -196,8 +198,5 @@ def _untapped(_: Deferred, run_id: Any, output: Any) -> Any:  # noqa: ARG001 - L
 @lru_cache(1)
 def _marks() -> tuple[type[Any], ...]:
     """Return LangChain's marker class, which not every version has."""
-    try:
-        from langchain_core.tracers._streaming import _V2StreamingCallbackHandler
-    except ImportError:
-        return ()
-    return (_V2StreamingCallbackHandler,)
+    kind = private("_V2StreamingCallbackHandler")
+    return () if kind is None else (kind,)

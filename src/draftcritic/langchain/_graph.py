@@ -55,11 +55,10 @@ class GraphMetadata:
         except Exception as error:
             _logger.debug("graphs of this LangGraph cannot be followed: %s", described(error))
 
-    def remove(self) -> None:
-        """Take the handler out, or have it never put in."""
+    def remove(self) -> bool:
+        """Take the handler out, or have it never put in. See `Splice.remove`."""
         self._wanted = False
-        if self._splice is not None:
-            self._splice.remove()
+        return self._splice is None or self._splice.remove()
 
 
 def _astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from draftcritic.langchain._call import Call
@@ -26,7 +27,7 @@ class HoldingInterceptor(Interceptor):
 
     holds = True
 
-    def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def generate(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._generate_with_cache`, and release its result and callbacks after the verdict."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
@@ -38,14 +39,14 @@ class HoldingInterceptor(Interceptor):
                 result = original(held.model, *args, **kwargs)
             held.frame.open = False
             released = applied(result, self.judge(lambda: call.drafts_of_result(result)))
-        replay(held.end(released, changed=released is not result))
+        original.callback(replay, held.end(released, changed=released is not result))
         if released is result:
-            held.cache.write()
+            original.callback(held.cache.write)
         for callback in held.tokens:
-            callback()
+            original.callback(callback)
         return released
 
-    async def agenerate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
+    async def agenerate(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._agenerate_with_cache`. See `generate`."""
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
@@ -57,11 +58,11 @@ class HoldingInterceptor(Interceptor):
                 result = await original(held.model, *args, **kwargs)
             held.frame.open = False
             released = applied(result, await self.ajudge(call, lambda: call.drafts_of_result(result)))
-        await areplay(held.end(released, changed=released is not result))
+        await original.acallback(areplay, held.end(released, changed=released is not result))
         if released is result:
-            await held.cache.awrite()
+            await original.acallback(held.cache.awrite)
         for callback in held.tokens:
-            await callback()
+            await original.acallback(callback)
         return released
 
     def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
@@ -82,25 +83,25 @@ class HoldingInterceptor(Interceptor):
         args, kwargs = call.named(args, kwargs)
         return original(HeldStream(self, call), *args, **kwargs)
 
-    def events(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
+    def events(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._iter_v2_events`, and give its events out after the verdict."""
         call = Call.of_generate(model, args, kwargs)
         call.streamed = True
         if not self._wants(call):
             return original(model, *args, **kwargs)
         held = HeldEvents(call, kwargs)
-        source = original if streams_events(model) else whole_events
-        return self._events(held, source(model, *args, **held.arguments))
+        source = original if streams_events(model) else partial(original.instead, whole_events)
+        return self._events(held, original, source(model, *args, **held.arguments))
 
-    def aevents(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
+    def aevents(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._aiter_v2_events`. See `events`."""
         call = Call.of_generate(model, args, kwargs)
         call.streamed = True
         if not self._wants(call):
             return original(model, *args, **kwargs)
         held = HeldEvents(call, kwargs)
-        source = original if streams_events(model) else awhole_events
-        return self._aevents(held, source(model, *args, **held.arguments))
+        source = original if streams_events(model) else partial(original.instead, awhole_events)
+        return self._aevents(held, original, source(model, *args, **held.arguments))
 
     def configure(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Run LangChain's `_configure`, and mute the runs that a model starts while its draft is held back."""
@@ -121,7 +122,7 @@ class HoldingInterceptor(Interceptor):
         """Note where a call is in its trace."""
         call.origin = self._reviewer.capture(call.run)
 
-    def _events(self, held: HeldEvents, source: Items) -> Items:
+    def _events(self, held: HeldEvents, original: Any, source: Any) -> Items:
         try:
             with held, held.frame.step():
                 held.events.extend(source)
@@ -129,12 +130,12 @@ class HoldingInterceptor(Interceptor):
             if held.is_abandoned:
                 self.judge(held.drafts)
         held.decide(self.judge(held.drafts))
-        replay(held.callbacks)
+        original.callback(replay, held.callbacks)
         for event in held.released():
-            held.run_manager.on_stream_event(event)
+            original.callback(held.run_manager.on_stream_event, event)
             yield event
 
-    async def _aevents(self, held: HeldEvents, source: AsyncItems) -> AsyncItems:
+    async def _aevents(self, held: HeldEvents, original: Any, source: Any) -> AsyncItems:
         try:
             with held, held.frame.step():
                 async for event in source:
@@ -143,7 +144,7 @@ class HoldingInterceptor(Interceptor):
             if held.is_abandoned:
                 self.judge(held.drafts)
         held.decide(await self.ajudge(held.call, held.drafts))
-        await areplay(held.callbacks)
+        await original.acallback(areplay, held.callbacks)
         for event in held.released():
-            await held.run_manager.on_stream_event(event)
+            await original.acallback(held.run_manager.on_stream_event, event)
             yield event

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any, Protocol
 
-from draftcritic.engine import current_mark
+from draftcritic.engine import current_mark, is_muted
 from draftcritic.langchain._call import Call, streams_tokens
 from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._frame import Frame, handed_on, is_outermost
 from draftcritic.langchain._isolation import without_effects
-from draftcritic.langchain._rewrite import rewritten_result
+from draftcritic.langchain._shapes import replaced_result
 
 Catch = Callable[[], Sequence[Draft]]
 """Looks which drafts there are."""
@@ -45,6 +46,14 @@ class Reviewer(Protocol):
 
     def found(self, documents: Any) -> None:
         """A retriever found these documents."""
+        ...
+
+    def failed(self, error: Exception, metadata: Mapping[str, Any]) -> str | None:
+        """Report a fault of a handler's own, in a call with this metadata.
+
+        Returns:
+            The text that replaces the answer; None where it leaves without a review.
+        """
         ...
 
 
@@ -110,7 +119,7 @@ class Interceptor:
         call.loop = asyncio.get_running_loop()
         return applied(result, await self._reviewer.atake(lambda: call.drafts_of_result(result)))
 
-    # A handler for a generator returns one: the function that it stands in gives out its items, and closes it.
+    # A handler for a generator returns one: the guard around it gives out the items, and closes it and the original.
 
     def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for `BaseChatModel.stream`."""
@@ -170,10 +179,18 @@ class Interceptor:
         """Whether a call is the critic's own: it runs in the critic's context, or carries the mark in its metadata."""
         return current_mark(call.metadata) is not None
 
+    def is_left_alone(self, call: Call) -> bool:
+        """Whether a call is not reviewed: the critic's own, or one that the application has excluded."""
+        if is_muted():
+            return True
+        if not self.is_critics(call):
+            return False
+        self._reviewer.nested()
+        return True
+
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
-        if self.is_critics(call):
-            self._reviewer.nested()
+        if self.is_left_alone(call):
             return False
         if not is_outermost():
             return False
@@ -196,7 +213,7 @@ class Interceptor:
         *,
         watch: Stepping | None = None,
     ) -> Items:
-        """Give out what `source` gives, keep it, and hand on the draft at its end or when it is left."""
+        """Give out what `source` gives, keep it, and have the draft reviewed at its end or when it is left."""
         frame = watch or Frame()
         started = complete = False
         try:
@@ -218,7 +235,6 @@ class Interceptor:
                 self._reviewer.take(lambda: catch(True))
         finally:
             frame.open = False
-            source.close()
             if started and not complete:
                 self._reviewer.take(lambda: catch(False))
 
@@ -252,7 +268,6 @@ class Interceptor:
                 await self._reviewer.atake(lambda: catch(True))
         finally:
             frame.open = False
-            await source.aclose()
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: catch(False))
@@ -266,7 +281,7 @@ def isolated(model: Any, call: Call) -> Any:
 
 def applied(result: Any, texts: Iterable[str | None]) -> Any:
     """Return a `ChatResult` with the texts of its reviews, itself when they change nothing."""
-    return rewritten_result(result, texts) if texts else result
+    return replaced_result(result, islice(texts, len(result.generations))) if texts else result
 
 
 def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[Draft]], Callable[[], bool]]:

@@ -15,6 +15,7 @@ from contextvars import Context, copy_context
 from typing import Any
 
 from draftcritic.engine import INTERNAL, Mark
+from draftcritic.langchain._private import private
 
 
 def isolated_context() -> Context:
@@ -26,12 +27,13 @@ def isolated_context() -> Context:
 
 def _clear() -> None:
     from langchain_core.runnables.config import var_child_runnable_config
-    from langchain_core.tracers import context as tracers
 
     var_child_runnable_config.set(None)
-    for variable, *_ in tracers._configure_hooks:
+    for variable, *_ in private("_configure_hooks") or ():
         variable.set(None)
-    tracers.tracing_v2_callback_var.set(None)
+    tracing = private("tracing_v2_callback_var")
+    if tracing is not None:
+        tracing.set(None)
 
 
 def untraced() -> AbstractContextManager[None]:

@@ -1,180 +1,203 @@
-"""The chat models that answer by methods of their own, past LangChain's.
+"""Finds the chat model classes that answer by methods of their own, and puts handlers into these methods.
 
-A class may override `invoke` and its kin without calling LangChain's methods, where the other handlers stand. Such
-methods get handlers as well, those of classes that exist and those of classes to come. A method that reaches
-LangChain's own, in whatever way, has its draft handed on there and is left alone here.
+Every class that exists is looked at, every class to come, and every method that is assigned to a class later.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakSet
 
-from draftcritic.langchain._call import Call
-from draftcritic.langchain._caught import Draft
-from draftcritic.langchain._frame import Watch, handed_on, is_outermost
-from draftcritic.langchain._intercept import AsyncItems, Interceptor, Items
-from draftcritic.langchain._rewrite import as_chunk, rewritten_message
-from draftcritic.langchain._splice import Splice, SpliceError, is_spliced, splice
+from draftcritic.langchain._guard import Handler, OnFault, guarded_async_items, guarded_coroutine, guarded_items
+from draftcritic.langchain._intercept import Interceptor
+from draftcritic.langchain._own_methods import BATCH, CHUNKS, GENERATE, ONE, PAIRS, OwnMethods
+from draftcritic.langchain._splice import Splice, SpliceError, is_handled, splice
+from draftcritic.langchain._wrap import Wrap, is_wrapped, wrap
 
 _logger = logging.getLogger(__name__)
 
-_HOOK = "__init_subclass__"
-
-
-class OverrideHandlers:
-    """The handlers for methods that override LangChain's. See `Interceptor`."""
-
-    def __init__(self, interceptor: Interceptor) -> None:
-        self._interceptor = interceptor
-        self._reviewer = interceptor.reviewer
-
-    def invoke(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Stand in for a class's own `invoke`."""
-        call = self._call(model, args, kwargs, streamed=False)
-        if call is None:
-            return original(model, *args, **kwargs)
-        watch = Watch()
-        with watch.step():
-            message = original(model, *args, **kwargs)
-        if watch.seen or not hasattr(message, "content"):
-            return message
-        handed_on()
-        return _applied(message, self._reviewer.take(lambda: call.drafts_of_message(message, True)))
-
-    async def ainvoke(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Stand in for a class's own `ainvoke`."""
-        call = self._call(model, args, kwargs, streamed=False)
-        if call is None:
-            return await original(model, *args, **kwargs)
-        watch = Watch()
-        with watch.step():
-            message = await original(model, *args, **kwargs)
-        if watch.seen or not hasattr(message, "content"):
-            return message
-        handed_on()
-        call.loop = asyncio.get_running_loop()
-        return _applied(message, await self._reviewer.atake(lambda: call.drafts_of_message(message, True)))
-
-    def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
-        """Stand in for a class's own `stream`."""
-        call = self._call(model, args, kwargs, streamed=True)
-        source = original(model, *args, **kwargs)
-        if call is None:
-            return source
-        watch = Watch()
-        if self._interceptor.holds:
-            return self._held(source, call, watch)
-        return self._interceptor.follow(source, call.chunks.append, _unseen(watch, call), watch=watch)
-
-    def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
-        """Stand in for a class's own `astream`."""
-        call = self._call(model, args, kwargs, streamed=True)
-        source = original(model, *args, **kwargs)
-        if call is None:
-            return source
-        call.loop = asyncio.get_running_loop()
-        watch = Watch()
-        if self._interceptor.holds:
-            return self._aheld(source, call, watch)
-        return self._interceptor.afollow(source, call.chunks.append, _unseen(watch, call), watch=watch)
-
-    def _held(self, source: Any, call: Call, watch: Watch) -> Items:
-        with watch.step():
-            call.chunks.extend(source)
-        texts = [] if watch.seen else list(self._reviewer.take(lambda: call.drafts_of_chunks(True)))
-        yield from _let_through(call.chunks, texts)
-
-    async def _aheld(self, source: Any, call: Call, watch: Watch) -> AsyncItems:
-        with watch.step():
-            async for chunk in source:
-                call.chunks.append(chunk)
-        texts = [] if watch.seen else list(await self._reviewer.atake(lambda: call.drafts_of_chunks(True)))
-        for chunk in _let_through(call.chunks, texts):
-            yield chunk
-
-    def _call(self, model: Any, args: Any, kwargs: dict[str, Any], *, streamed: bool) -> Call | None:
-        call = Call.of_stream(model, args, kwargs)
-        if self._interceptor.is_critics(call) or not is_outermost():
-            return None
-        call.streamed = streamed
-        call.enforced = self._interceptor.enforces
-        call.exposed = streamed and not self._interceptor.holds
-        call.origin = self._reviewer.capture(call.run)
-        if streamed:
-            handed_on()
-        return call
-
-
-_HANDLERS: dict[str, tuple[Callable[[Any], bool], Callable[[OverrideHandlers], Callable[..., Any]]]] = {
-    "invoke": (lambda f: not (inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f)), lambda h: h.invoke),
-    "ainvoke": (inspect.iscoroutinefunction, lambda h: h.ainvoke),
-    "stream": (inspect.isgeneratorfunction, lambda h: h.stream),
-    "astream": (inspect.isasyncgenfunction, lambda h: h.astream),
-}
-"""Each method with the kind that it must have, and its handler."""
+_SUBCLASS_HOOK = "__init_subclass__"
+_SETATTR = "__setattr__"
+_COMPLETE = "__pydantic_complete__"
+"""What pydantic sets on every class, also on those whose `__init_subclass__` does not call the one above."""
+_LEFT_OUT = ("stream_events", "astream_events", "astream_log")
+"""Methods whose own versions give events of a class's own form."""
 
 
 class Overrides:
     """Handlers in all overriding methods; `remove` takes them out again."""
 
     def __init__(self, interceptor: Interceptor) -> None:
-        self._handlers = OverrideHandlers(interceptor)
-        self._splices: list[Splice] = []
-        self._hook: Any = None
-        self._before: Any = None
+        self._fault: OnFault = interceptor.reviewer.failed
+        self._warns = interceptor.enforces
+        self._own = OwnMethods(interceptor)
+        self._same = _same_handlers(interceptor, self._fault)
+        self._names = (*ONE, *BATCH, *GENERATE, *CHUNKS, *PAIRS, *self._same)
+        self._done: list[Splice | Wrap] = []
+        self._warned: WeakSet[type[Any]] = WeakSet()
+        self._hooks: list[_Hook] = []
+        self._on = False
 
     def install(self) -> None:
-        """Look at every chat model class there is, and at each that comes."""
+        """Look at every chat model class there is, at each that comes, and at each whose methods change."""
         from langchain_core.language_models import BaseChatModel
 
-        before = self._before = BaseChatModel.__dict__.get(_HOOK)
-
-        def hook(cls: type[Any], /, **kwargs: Any) -> None:
-            above: Any = super(BaseChatModel, cls)
-            inherited = above.__init_subclass__ if before is None else before.__get__(None, cls)
-            inherited(**kwargs)
-            self._look(cls)
-
-        self._hook = classmethod(hook)
-        setattr(BaseChatModel, _HOOK, self._hook)
+        self._on = True
+        self._hooks = [_subclass_hook(BaseChatModel, self._look), _setattr_hook(BaseChatModel, self._assigned)]
         for kind in _below(BaseChatModel):
             self._look(kind)
 
-    def remove(self) -> None:
-        """Take the handlers out, and look no more."""
-        from langchain_core.language_models import BaseChatModel
+    def remove(self) -> bool:
+        """Take the handlers out, and look no more.
 
-        if self._hook is not None and BaseChatModel.__dict__.get(_HOOK) is self._hook:
-            if self._before is None:
-                delattr(BaseChatModel, _HOOK)
-            else:
-                setattr(BaseChatModel, _HOOK, self._before)
-        while self._splices:
-            self._splices.pop().remove()
+        Returns:
+            False where another tool has put something around them: they stay there, without effect.
+        """
+        self._on = False
+        # A list, so that each is removed whatever the others answer.
+        removed = [each.remove() for each in (*self._hooks, *self._done)]
+        self._hooks.clear()
+        self._done.clear()
+        return all(removed)
+
+    def _assigned(self, kind: type[Any], name: str) -> None:
+        if name in self._names or name in _LEFT_OUT or name == _COMPLETE:
+            self._look(kind)
 
     def _look(self, kind: type[Any]) -> None:
         """Put handlers into what a class overrides. Never raises: the class is being made."""
+        if not self._on:
+            return
+        missed = []
         try:
             from langchain_core.language_models import BaseChatModel
 
-            for name, (fits, handler) in _HANDLERS.items():
-                method = inspect.getattr_static(kind, name)
-                is_own = method is not inspect.getattr_static(BaseChatModel, name)
-                if is_own and inspect.isfunction(method) and fits(method) and not is_spliced(method):
-                    self._put(method, handler(self._handlers))
-        except Exception:
-            _logger.debug("the class %s could not be looked at", kind.__name__, exc_info=True)
+            for name in (*self._names, *_LEFT_OUT):
+                above = inspect.getattr_static(BaseChatModel, name, None)
+                owner = next((k for k in kind.__mro__ if name in vars(k)), None)
+                if owner is None or vars(owner)[name] is above or owner in BaseChatModel.__mro__:
+                    continue
+                if name in _LEFT_OUT or not self._place(owner, name):
+                    missed.append(name)
+        except Exception as error:
+            missed.append(f"its methods ({type(error).__name__})")
+        if missed:
+            self._warn(kind, missed)
 
-    def _put(self, method: Any, handler: Callable[..., Any]) -> None:
+    def _warn(self, kind: type[Any], missed: list[str]) -> None:
+        if kind in self._warned:
+            return
+        self._warned.add(kind)
+        _logger.log(
+            logging.WARNING if self._warns else logging.DEBUG,
+            "drafts of %s.%s are not reviewed where they leave by %s: define these as plain methods, or let them call "
+            "those of BaseChatModel",
+            kind.__module__,
+            kind.__qualname__,
+            ", ".join(missed),
+        )
+
+    def _place(self, owner: type[Any], name: str) -> bool:
+        """Put a handler into the method that a class has under `name`; False where that is not possible."""
+        method = vars(owner)[name]
+        if is_handled(method) or is_wrapped(method):
+            return True
+        if isinstance(method, (classmethod, staticmethod)):
+            return False  # it gets no model, and without the model nothing can be reviewed
+        make = self._same.get(name)
+        handler = self._own.handler(name, method) if make is None else make(method)
         try:
-            self._splices.append(splice(method, handler))
+            self._done.append(splice(method, handler, self._fault, weak=True))
         except SpliceError:
-            # A closure: mostly one that calls `super()`, and has its draft handed on there.
-            _logger.debug("%s stays as it is", method.__qualname__)
+            try:
+                self._done.append(wrap(owner, name, handler, self._fault))
+            except SpliceError as error:
+                _logger.debug("%s", error)
+                return False
+        return True
+
+
+class _Hook:
+    """A function of ours in a class; without effect and where possible gone after `remove`."""
+
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self._owner = owner
+        self._name = name
+        self._before = owner.__dict__.get(name)
+        self._value = value
+        setattr(owner, name, value)
+
+    def remove(self) -> bool:
+        """Put back what was there. Returns False where another tool has replaced it since."""
+        if self._owner.__dict__.get(self._name) is not self._value:
+            return False
+        if self._before is None:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._before)
+        return True
+
+
+def _subclass_hook(base: Any, look: Callable[[type[Any]], None]) -> _Hook:
+    before = base.__dict__.get(_SUBCLASS_HOOK)
+
+    def hook(cls: type[Any], /, **kwargs: Any) -> None:
+        above: Any = super(base, cls)
+        inherited = above.__init_subclass__ if before is None else before.__get__(None, cls)
+        inherited(**kwargs)
+        look(cls)
+
+    return _Hook(base, _SUBCLASS_HOOK, classmethod(hook))
+
+
+def _setattr_hook(base: Any, assigned: Callable[[type[Any], str], None]) -> _Hook:
+    meta: Any = type(base)
+    before = meta.__dict__.get(_SETATTR)
+
+    def hook(cls: type[Any], name: str, value: Any) -> None:
+        if before is None:
+            super(meta, cls).__setattr__(name, value)
+        else:
+            before(cls, name, value)
+        if cls is not base and base in cls.__mro__:
+            assigned(cls, name)
+
+    return _Hook(meta, _SETATTR, hook)
+
+
+def _same_handlers(i: Interceptor, fault: OnFault) -> dict[str, Callable[[Any], Handler]]:
+    """Return the handlers of methods that answer as LangChain's own do, for any kind of function."""
+
+    def value(handler: Handler) -> Callable[[Any], Handler]:
+        return lambda _: handler
+
+    def coroutine(handler: Handler) -> Callable[[Any], Handler]:
+        def plain(original: Any, *args: Any, **kwargs: Any) -> Any:
+            return guarded_coroutine(handler, original, fault, args, kwargs)
+
+        return lambda method: handler if inspect.iscoroutinefunction(method) else plain
+
+    def items(handler: Handler) -> Callable[[Any], Handler]:
+        def plain(original: Any, *args: Any, **kwargs: Any) -> Any:
+            return guarded_items(handler, original, fault, args, kwargs)
+
+        return lambda method: handler if inspect.isgeneratorfunction(method) else plain
+
+    def async_items(handler: Handler) -> Callable[[Any], Handler]:
+        def plain(original: Any, *args: Any, **kwargs: Any) -> Any:
+            return guarded_async_items(handler, original, fault, args, kwargs)
+
+        return lambda method: handler if inspect.isasyncgenfunction(method) else plain
+
+    return {
+        "_generate_with_cache": value(i.generate),
+        "_agenerate_with_cache": coroutine(i.agenerate),
+        "_iter_v2_events": items(i.events),
+        "_aiter_v2_events": async_items(i.aevents),
+    }
 
 
 def _below(kind: type[Any]) -> Iterator[type[Any]]:
@@ -182,23 +205,3 @@ def _below(kind: type[Any]) -> Iterator[type[Any]]:
     for each in kind.__subclasses__():
         yield each
         yield from _below(each)
-
-
-def _unseen(watch: Watch, call: Call) -> Callable[[bool], Sequence[Draft]]:
-    return lambda complete: () if watch.seen else call.drafts_of_chunks(complete)
-
-
-def _applied(message: Any, texts: Any) -> Any:
-    text = next(iter(texts or ()), None)
-    return message if text is None else rewritten_message(message, text)
-
-
-def _let_through(chunks: Sequence[Any], texts: Sequence[str | None]) -> Iterator[Any]:
-    text = texts[0] if texts else None
-    if text is None or not chunks:
-        yield from chunks
-        return
-    whole = chunks[0]
-    for chunk in chunks[1:]:
-        whole = whole + chunk
-    yield as_chunk(rewritten_message(whole, text))

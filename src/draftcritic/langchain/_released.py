@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import Any
 
 from draftcritic.langchain._content import text_of
+from draftcritic.langchain._private import private
 from draftcritic.langchain._rewrite import as_chunk, shown
 
 CallbackCall = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -78,9 +79,8 @@ async def awhole_events(model: Any, *args: Any, stream: Any, **kwargs: Any) -> A
 
 def events_of(message: Any, message_id: str | None) -> Iterable[Any]:
     """Return a message as events of the streaming protocol."""
-    from langchain_core.language_models._compat_bridge import message_to_events
-
-    return message_to_events(message, message_id=message_id)
+    events: Iterable[Any] = private("message_to_events")(message, message_id=message_id)
+    return events
 
 
 def show_callbacks(run_manager: Any, result: Any) -> None:

@@ -9,9 +9,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from draftcritic.langchain._graph import GraphMetadata
+from draftcritic.langchain._guard import Handler, OnFault
 from draftcritic.langchain._intercept import Interceptor
+from draftcritic.langchain._internal_calls import InternalCalls
 from draftcritic.langchain._overrides import Overrides
-from draftcritic.langchain._splice import Splice, SpliceError, is_spliced, splice
+from draftcritic.langchain._private import look_up
+from draftcritic.langchain._splice import CODE_IS_EXCHANGEABLE, Splice, SpliceError, is_spliced, splice
+from draftcritic.langchain._wrap import Wrap, wrap
 
 _logger = logging.getLogger(__name__)
 
@@ -51,8 +55,8 @@ RETRIEVER_TARGETS = (
 )
 
 
-Installed = Splice | Overrides | GraphMetadata
-"""What stands in LangChain, and can be removed."""
+Installed = Splice | Wrap | Overrides | GraphMetadata | InternalCalls
+"""What is in LangChain, and can be removed."""
 
 
 def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Installed]:
@@ -62,6 +66,7 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Insta
         SpliceError: a required method is missing or cannot take a handler.
     """
     done: list[Installed] = []
+    look_up()
     try:
         held = HOLDING_TARGETS if interceptor.holds else ()
         for target in (*CHAT_TARGETS, *held, *(RETRIEVER_TARGETS if retrievers else ())):
@@ -72,18 +77,29 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Insta
                     raise SpliceError(f"this langchain-core has no {target.owner}.{target.method}")
                 _logger.debug("%s.%s is not in this langchain-core", target.owner, target.method)
                 continue
-            # Others may have wrapped the method; the handler goes into LangChain's own function below.
-            done.append(splice(inspect.unwrap(method, stop=is_spliced), target.handler(interceptor)))
-        overrides = Overrides(interceptor)
-        done.append(overrides)
+            done.append(_place(owner, target.method, method, target.handler(interceptor), interceptor.reviewer.failed))
+        overrides, internal = Overrides(interceptor), InternalCalls(interceptor.reviewer.failed)
+        done.extend((overrides, internal))
         overrides.install()
+        internal.install()
     except BaseException:
         remove(done)
         raise
     return done
 
 
-def remove(splices: list[Installed]) -> None:
-    """Take the handlers out again."""
-    while splices:
-        splices.pop().remove()
+def _place(owner: Any, name: str, method: Any, handler: Handler, fault: OnFault) -> Splice | Wrap:
+    # Others may have wrapped the method; the handler goes into LangChain's own function below.
+    below = inspect.unwrap(method, stop=is_spliced)
+    return splice(below, handler, fault) if CODE_IS_EXCHANGEABLE else wrap(owner, name, handler, fault)
+
+
+def remove(installed: list[Installed]) -> None:
+    """Take the handlers out again. Those that another tool has covered stay there, without effect."""
+    left = 0
+    while installed:
+        left += not installed.pop().remove()
+    if left:
+        _logger.info(
+            "draftcritic is off; %d of its handlers stay below the patches of other tools, without effect", left
+        )

@@ -1,0 +1,122 @@
+"""Excludes the model calls that LangChain's own agent middleware makes for itself: summaries, choices of tools, routes.
+
+No user reads their answers. Each such method runs in a `muted` block of this process; a client of a graph server can
+copy the metadata of these calls, and switches nothing off with it. What the agent's own model answers through the
+`handler` that a middleware gets is a draft as ever.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, NamedTuple
+
+import wrapt
+
+from draftcritic.engine import is_muted, muted, muted_as
+from draftcritic.langchain._guard import OnFault
+from draftcritic.langchain._splice import Splice, SpliceError, splice
+from draftcritic.langchain._wrap import Wrap, wrap
+
+_logger = logging.getLogger(__name__)
+_PACKAGE = "langchain.agents.middleware"
+
+
+class _Caller(NamedTuple):
+    """A class whose methods call a model for the middleware's own use."""
+
+    module: str
+    owner: str
+    methods: tuple[str, ...]
+
+
+_CALLERS = (
+    _Caller(
+        "summarization",
+        "SummarizationMiddleware",
+        ("before_model", "abefore_model", "_create_summary", "_acreate_summary"),
+    ),
+    _Caller("tool_selection", "LLMToolSelectorMiddleware", ("wrap_model_call", "awrap_model_call")),
+    _Caller("tool_emulator", "LLMToolEmulator", ("wrap_tool_call", "awrap_tool_call")),
+    _Caller("model_router", "ModelRouterMiddleware", ("before_agent", "abefore_agent")),
+    _Caller("auto_mode", "AutoModeMiddleware", ("wrap_tool_call", "awrap_tool_call")),
+)
+
+
+class InternalCalls:
+    """Handlers in the middleware's methods, as soon as it is imported; `remove` takes them out again."""
+
+    def __init__(self, fault: OnFault) -> None:
+        self._fault = fault
+        self._wanted = True
+        self._done: list[Splice | Wrap] = []
+
+    def install(self) -> None:
+        """Put the handlers in once the modules are there."""
+        for caller in _CALLERS:
+            wrapt.register_post_import_hook(partial(self._connect, caller), f"{_PACKAGE}.{caller.module}")
+
+    def remove(self) -> bool:
+        """Take the handlers out, or have them never put in. See `Splice.remove`."""
+        self._wanted = False
+        removed = [each.remove() for each in self._done]
+        self._done.clear()
+        return all(removed)
+
+    def _connect(self, caller: _Caller, module: Any) -> None:
+        """Put handlers into one class. Never raises: the module is being imported."""
+        if not self._wanted:
+            return
+        owner: Any = getattr(module, caller.owner, None)
+        for name in caller.methods:
+            method = None if owner is None else vars(owner).get(name)
+            try:
+                if method is None:
+                    raise SpliceError(f"this langchain has no {caller.owner}.{name}")
+                handler = _amuted if inspect.iscoroutinefunction(method) else _muted
+                try:
+                    self._done.append(splice(method, handler, self._fault))
+                except SpliceError:
+                    self._done.append(wrap(owner, name, handler, self._fault))
+            except Exception as error:
+                _logger.info("the model calls of %s are reviewed like drafts: %s", caller.owner, error)
+
+
+def _muted(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs = _reviewed_again(args, kwargs)
+    with muted():
+        return original(*args, **kwargs)
+
+
+async def _amuted(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs = _reviewed_again(args, kwargs)
+    with muted():
+        return await original(*args, **kwargs)
+
+
+def _reviewed_again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of `wrap_model_call(self, request, handler)` with a handler whose calls are drafts."""
+    if "handler" in kwargs:
+        return args, {**kwargs, "handler": _unmuted(kwargs["handler"])}
+    if len(args) > 2 and callable(args[2]):
+        return (*args[:2], _unmuted(args[2]), *args[3:]), kwargs
+    return args, kwargs
+
+
+def _unmuted(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `handler` with the muting of the code around the middleware."""
+    before = is_muted()
+
+    async def awaited(result: Any) -> Any:
+        with muted_as(before):
+            return await result
+
+    @wraps(handler)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with muted_as(before):
+            result = handler(*args, **kwargs)
+        return awaited(result) if inspect.isawaitable(result) else result
+
+    return called
