@@ -17,7 +17,7 @@ from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._keys import IDENTIFIER_KEYS
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._rules import NO_RULES, FabricationRules, rules_of
-from draftcritic.core.fabrication._tokens import token_findings
+from draftcritic.core.fabrication._tokens import MAX_FINDINGS, token_findings
 from draftcritic.core.fabrication._types import FabricationFinding
 
 logger = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ KEY_WINDOW = 32
 HEARSAY = 0.5
 """Confidence in a finding that arguments of the model, another agent or text in the prompt contradicts."""
 _ACTION_KINDS = frozenset({"verb_claim", "action_claim", "intent_action_no_tool"})
+_MOST_KEYS = 500
+"""Keys that are looked for one by one; with more of them, each key of the draft is looked up."""
 MAX_PAIRS = 20_000
 """Keys with values of one draft that are looked at; a draft with more is a dump of data."""
 
@@ -65,6 +67,8 @@ class _Draft:
         """Whether the draft can hold a known key with a value at all."""
         if not (":" in self.text or "=" in self.text):
             return False
+        if len(self.keys) > _MOST_KEYS:
+            return True
         lower = self.text.lower()
         return any(key in lower for key in self.keys)
 
@@ -167,18 +171,27 @@ def _doubted(finding: FabricationFinding, most: float = HEARSAY) -> FabricationF
 
 def _found(draft: str, grounding: Grounding, rules: FabricationRules, intent: Any) -> list[FabricationFinding]:
     grounding.renew()
+    actions = list(claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions))
+    most = MAX_FINDINGS - len(actions)
     unique: dict[tuple[str, str], FabricationFinding] = {}
-    for finding in _Draft(draft, rules.keys, grounding).findings():
-        unique.setdefault((finding.identifier, finding.kind), finding)
+    _take(_Draft(draft, rules.keys, grounding).findings(), unique, most)
     taken = [finding.span for finding in unique.values()]
-    for finding in token_findings(draft, grounding, rules, taken):
-        unique.setdefault((finding.identifier, finding.kind), finding)
-    for finding in claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions):
-        unique.setdefault((finding.identifier, finding.kind), finding)
+    _take(token_findings(draft, grounding, rules, taken), unique, most)
+    _take(actions, unique, MAX_FINDINGS)
     findings = list(unique.values())
     if intent is not None:
         findings.extend(_unfulfilled_intent(intent, grounding))
     return findings
+
+
+def _take(findings: Iterable[FabricationFinding], unique: dict[tuple[str, str], FabricationFinding], most: int) -> None:
+    """Add the findings that are not there yet, until there are `most`."""
+    if len(unique) >= most:
+        return
+    for finding in findings:
+        unique.setdefault((finding.identifier, finding.kind), finding)
+        if len(unique) >= most:
+            return
 
 
 def _verb_claims(draft: _Draft) -> Iterator[FabricationFinding]:

@@ -56,7 +56,7 @@ _BOOK = re.compile(
     r"[A-Z][a-z]+ \Z"
 )
 _GROUPS_BEFORE = re.compile(r"(?:\b[A-Z]{0,4}\d[A-Z\d]{1,5} )+\Z")
-_GROUPS_AFTER = re.compile(r"(?: [A-Z\d]{2,6}\b)*")
+_GROUPS_AFTER = re.compile(r"(?: [A-Z\d]{2,6}\b){0,12}")
 _SHORTEST_GROUPS = 12
 _GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
 _LENGTH = re.compile(r"(\d{1,3}):([0-5]\d)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from draftcritic.core.fabrication._calibration import CONFIDENCE, CONFIGURED, WEAK
 from draftcritic.core.fabrication._derive import Derivations, may_be_result
@@ -13,6 +14,7 @@ from draftcritic.core.fabrication._lexer import tokens_of
 from draftcritic.core.fabrication._names import names_in
 from draftcritic.core.fabrication._relative import Relations
 from draftcritic.core.fabrication._rules import FabricationRules
+from draftcritic.core.fabrication._spans import Spans
 from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._types import FabricationFinding, FabricationSeverity
 from draftcritic.core.fabrication._values import with_plain_digits
@@ -23,7 +25,7 @@ PASSES = 3
 DERIVED = 40
 """Ungrounded numbers of one draft that a derivation is searched for."""
 MAX_FINDINGS = 200
-"""Findings about tokens that one draft gives; a draft with more is noise from end to end."""
+"""Findings that one draft gives, of all kinds together; a draft with more is noise from end to end."""
 
 _WHAT = {
     "date": "date",
@@ -53,16 +55,15 @@ def token_findings(
         taken: spans of the draft that other findings name already.
     """
     text = with_plain_digits(draft)
-    spans = list(taken)
+    spans = Spans(taken)
     configured = [token for token in rules.identifiers_in(text) if not is_grounded(token, grounding)]
-    tokens = [*configured, *_missing(text, grounding)]
     given = 0
-    for token in tokens:
-        if rules.is_harmless(token) or any(start < token.end and token.start < end for start, end in spans):
+    for at, token in enumerate(chain(configured, _missing(text, grounding))):
+        if rules.is_harmless(token) or spans.meet(token.start, token.end):
             continue
-        finding = _finding(token, draft, text, grounding, is_configured=token in configured)
+        finding = _finding(token, draft, text, grounding, is_configured=at < len(configured))
         if finding is not None:
-            spans.append((token.start, token.end))
+            spans.add(token.start, token.end)
             given += 1
             yield finding
         if given == MAX_FINDINGS:
