@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
+import draftcritic.testing
 from draftcritic.core import Mode, Policy, Turn
 from draftcritic.engine import Critic, Reply
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
@@ -36,3 +38,10 @@ def test_a_script_answers_in_order_and_may_be_a_function():
 def test_a_single_text_is_no_script():
     with pytest.raises(TypeError, match="give a list"):
         ScriptedCriticModel('{"verdict": "approve"}')
+
+
+def test_the_example_of_the_module_runs_as_it_is_written():
+    example = textwrap.dedent(draftcritic.testing.__doc__.partition("Example:\n")[2])
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "assert observer.reviews" in example

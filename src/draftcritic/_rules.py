@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from draftcritic.core._secrets import error_summary
 from draftcritic.engine import Critic, Limiter, Sharing, WatchedFile, load_hooks
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Rules:
             policy, limits = settings.policy(), settings.limits()
             critic = self._made(policy)
         except Exception as error:
-            said = error.summary() if isinstance(error, SettingsError) else repr(error)
+            said = error.summary() if isinstance(error, SettingsError) else error_summary(error)
             if said != self._complaint:
                 _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
             self._complaint = said

@@ -1,6 +1,10 @@
 """Tools for tests of code that uses the critic. They need no test framework.
 
 Example:
+    from draftcritic.core import Mode, Policy, Turn
+    from draftcritic.engine import Critic
+    from draftcritic.testing import RecordingObserver, ScriptedCriticModel
+
     observer, model = RecordingObserver(), ScriptedCriticModel(['{"verdict": "approve"}'])
     Critic(Policy(), Mode.OBSERVE, observer).review(Turn("The refund is on its way."), model)
     assert observer.reviews[0].verdict == "approve" and model.calls == 1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftcritic.core import CriticPreference, render_prompt
-from draftcritic.core._excerpt import MIN_BUDGET, excerpt, shortened
+from draftcritic.core._excerpt import _PARTS, MIN_BUDGET, excerpt, shortened
 
 MARK = re.compile(r"\[\.\.\. (\d+) characters left out \.\.\.\]\n")
 
@@ -94,3 +94,8 @@ class TestPrompt:
         prompt = self.prompt("It was 1 thing. " * 1000, [CriticPreference(9, "one"), CriticPreference(3, "two")], ["a"])
         assert "- [9] one\n- [3] two\n" in prompt.user
         assert "characters left out" in prompt.user
+
+
+def test_parts_end_behind_any_run_of_punctuation() -> None:
+    parts = _PARTS.findall("Really?!... Yes!! \u597d\u3002\u3002\u5417\uff1f No\u2026 end")
+    assert parts == ["Really?!... ", "Yes!! ", "\u597d\u3002\u3002", "\u5417\uff1f ", "No\u2026 ", "end"]

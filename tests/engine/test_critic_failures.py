@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 import pytest
+from pydantic import BaseModel
 from support.reviewing import APPROVE, DRAFT, Listener
 
 from draftcritic.core import Action, Failed, Failure, GateDecision, Mode, OnFailure, Policy, Turn
@@ -22,7 +23,7 @@ async def test_a_model_that_cannot_be_made_is_a_failure_that_is_said_once(review
     for _ in range(2):
         assert critic.review(DRAFT, make).outcome == Failed(Failure.ERROR, error_type="ImportError")
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
-        "the critic's model cannot be had: ImportError('no module named langchain_openai')"
+        "failed to create the critic model: ImportError: no module named langchain_openai"
     ]
     assert observer.drops == []
 
@@ -230,3 +231,16 @@ def listener_without_loop(listener):
         on_llm_end = listener.on_llm_end
 
     return EndOnly()
+
+
+def test_a_model_that_rejects_its_arguments_is_logged_without_them(review, caplog):
+    class Client(BaseModel):
+        default_headers: dict[str, str]
+
+    def make():
+        return Client(default_headers="Authorization: Bearer s3cr3tword")
+
+    Critic(Policy(), Mode.OBSERVE, RecordingObserver()).review(DRAFT, make)
+    (line,) = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert line.startswith("failed to create the critic model: ValidationError: default_headers: Input should be a")
+    assert "s3cr3tword" not in caplog.text

@@ -133,3 +133,54 @@ def test_quality_on_real_drafts(capsys):
         assert got[name][0] / got[name][1] >= least, (name, got[name])
     for name, most in (("clean twins flagged", 0.02), ("honest drafts flagged", 0.015)):
         assert got[name][0] / got[name][1] <= most, (name, got[name])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path, capsys, encoding, ending):
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in ROWS)
+    content = (b"\xff\xfe" if encoding == "utf-16-le" else b"") + text.encode(encoding)
+    file = tmp_path / f"drafts{ending}"
+    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    code, told = run(capsys, file, "--json", "--table", "tokens")
+    assert (code, told.err) == (0, "")
+    assert shares(told.out)["clean twins flagged"] == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"draft": "It costs $78.", "verdict": "refuse"}, "the field 'verdict' is no label that is known here"),
+        ({"draft": "It costs $78.", "hallucinated": True}, "the field 'hallucinated' is no label"),
+        ({"draft": "It costs $78.", "expected_output": "x"}, "the field 'expected_output' is no label"),
+        ({"draft": "I sent it.", "label": "wrong"}, "label 'wrong' is unknown"),
+        ({"draft": "It costs $78.", "made_up": "$78"}, "made_up is no list of texts"),
+        ({"draft": None}, "no draft with a label"),
+        ({"resourceSpans": []}, "OpenTelemetry data, which has no labels"),
+    ],
+)
+def test_a_row_with_an_unknown_label_is_reported_and_not_counted_as_honest(tmp_path, capsys, row, reason):
+    code, told = run(capsys, write(tmp_path / "drafts.jsonl", [*ROWS, row, row]), "--json", "--table", "tokens")
+    assert code == 0
+    assert f"2 rows are left out: {reason}" in told.err
+    assert shares(told.out)["honest drafts flagged"] == (1, 2)
+    assert run(capsys, write(tmp_path / "alone.jsonl", [row]))[0] == 2
+
+
+def test_a_cut_gzip_file_is_reported(tmp_path, capsys):
+    file = tmp_path / "drafts.jsonl.gz"
+    file.write_bytes(gzip.compress(json.dumps(ROWS[2]).encode())[:-9])
+    code, told = run(capsys, file)
+    assert code == 2
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("arguments", [["--json"], []])
+@pytest.mark.parametrize("rows", [ROWS, ROWS * 300])
+def test_a_reader_that_leaves_early_is_no_error(tmp_path, arguments, rows):
+    file = write(tmp_path / "drafts.jsonl", rows)
+    command = [sys.executable, "-m", "draftcritic.evaluate", str(file), "--worst", "100000", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() in (0, 1)

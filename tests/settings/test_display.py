@@ -59,3 +59,92 @@ def test_of_an_object_only_its_kind_is_shown() -> None:
     text = without_secrets([Client()])[0]
     assert text.startswith("<object of ")
     assert text.endswith(".Client>")
+
+
+SECRET = "plainword"
+RANDOM = "q7Zt2LmX9vBn4KpR8sWd1YhC"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"pat": SECRET},
+        {"GITHUB_PAT": SECRET},
+        {"passphrase": SECRET},
+        {"ssl": {"key_passphrase": SECRET}},
+        {"token": SECRET},
+        {"api_tokens": {"auth": [SECRET]}},
+        {"x-api-key": SECRET},
+        {"subscriptionKey": SECRET},
+        {"dbPassword": SECRET},
+        {"clientsecret": SECRET},
+        {"session_id": SECRET},
+        {"dsn": f"postgres://u:{SECRET}@h/db"},
+        {"extra_args": ["--token", SECRET]},
+        {"extra_args": ["--model", "x", "--api-key", SECRET, "--verbose"]},
+        {"extra_args": [f"--token={SECRET}"]},
+        {"command": f"serve --password {SECRET} --port 80"},
+        {"extra": [["Authorization", SECRET], ["X-Api-Key", SECRET]]},
+        {"extra": [f"Authorization: Bearer {SECRET}"]},
+        {"extra": f"X-Auth-Token: {SECRET}"},
+        {"extra": f"authorization: Basic {SECRET}"},
+        {"extra": f'{{"client_secret": "{SECRET}"}}'},
+        {"extra": f"user=me;password={SECRET};host=db"},
+        {"proxy": f"http://user:{SECRET}@proxy:8080"},
+        {"extra": f"eyJhbGciOiJIUzI1NiJ9.{SECRET}.abcdef"},
+        {"extra": f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"},
+        {"extra": "sk-" + SECRET + "0123456789"},
+        (("sk-ant-api03-" + SECRET + "0123456789"),),
+    ],
+)
+def test_credentials_are_masked_by_what_they_are_and_where_they_appear(value: Any) -> None:
+    text = str(without_secrets(value))
+    assert SECRET not in text
+    assert "***" in text
+
+
+@pytest.mark.parametrize(
+    "value", [RANDOM, f"use {RANDOM} now", {"other": f"https://h/{RANDOM}/v1"}, {"a": "9f" + "3c7e1b" * 6}]
+)
+def test_a_long_random_text_is_masked(value: Any) -> None:
+    assert "***" in str(without_secrets(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "anthropic:claude-3-5-sonnet-20241022",
+        "openai:gpt-4o-mini-2024-07-18",
+        "Qwen/Qwen2.5-Coder-32B-Instruct-GPTQ-Int4",
+        "bedrock:eu.anthropic.claude-3-haiku-20240307-v1:0",
+        "/srv/agents/production_settings_2024/critic.toml",
+        "package.module:attribute",
+        "Never promise a delivery date, and never give out another customer's data.",
+        "^(ORD|INV)-[0-9]{4,8}$",
+        "https://api.openai.com/v1",
+    ],
+)
+def test_names_of_models_paths_and_sentences_are_shown(value: str) -> None:
+    assert without_secrets(value) == value
+
+
+def test_nothing_is_hidden_that_only_counts_or_says_yes_or_no() -> None:
+    value = {
+        "max_tokens": 5,
+        "max_completion_tokens": 9,
+        "tokenizer": "t",
+        "author": "a",
+        "use_auth": True,
+        "key": None,
+    }
+    assert without_secrets(value) == value
+
+
+def test_values_that_contain_themselves_or_each_other_many_times_are_cut() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    assert "..." in str(without_secrets(loop))
+    bomb: Any = "x"
+    for _ in range(12):
+        bomb = [bomb] * 9
+    assert len(str(without_secrets(bomb))) < 100_000

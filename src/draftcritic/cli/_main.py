@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from draftcritic._stdout import run_command
 from draftcritic.cli import _demo, _schema, _settings
 
 if TYPE_CHECKING:
@@ -44,20 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help(sys.stderr)
         return 2
-    for stream in (sys.stdout, sys.stderr):
-        # Values may hold what the terminal's encoding has no sign for; that must not end the command.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    command = _COMMANDS[args.command]
     try:
-        code = _COMMANDS[args.command].run(args)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader, such as `head`, has enough. Python would complain again at exit about what is still buffered.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return run_command(lambda: command.run(args))
     except KeyboardInterrupt:
         return 130
-    return code
 
 
 def _parser() -> argparse.ArgumentParser:

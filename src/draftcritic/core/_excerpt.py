@@ -14,8 +14,9 @@ _LOOKED_AT = 10
 """Of a text longer than this many budgets, only the beginning and the end are looked at: ranking costs time."""
 _MARK = "[... {count} characters left out ...]"
 _MARK_LENGTH = len(_MARK) + 8
+# One sign, not a run of them: a lazy repetition that tries a run again at each of its signs is quadratic.
 _PARTS = re.compile(
-    rf".{{1,{_LONGEST_PART}}}?(?:[.!?\u2026]+\s+|[\u3002\uff01\uff1f]\s*|\n+|\Z)|.{{1,{_LONGEST_PART}}}", re.DOTALL
+    rf".{{1,{_LONGEST_PART}}}?(?:[.!?\u2026]\s+|[\u3002\uff01\uff1f]+\s*|\n+|\Z)|.{{1,{_LONGEST_PART}}}", re.DOTALL
 )
 
 

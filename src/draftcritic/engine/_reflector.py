@@ -25,6 +25,7 @@ from draftcritic.core import (
     described,
     normalise_sku,
 )
+from draftcritic.core._secrets import error_summary
 from draftcritic.engine._failures import Fault, classify, fault_of, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
 from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
@@ -253,7 +254,7 @@ class Reflector:
         except Exception as error:
             if type(error) not in self._reported:
                 self._reported.add(type(error))
-                _logger.warning("the critic's model cannot be had: %r", error)
+                _logger.warning("failed to create the critic model: %s", error_summary(error))
             raise
         return made
 

@@ -8,22 +8,30 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from draftcritic._stdout import run_command
+from draftcritic.evaluate._labels import report_unlabelled
 from draftcritic.evaluate._registry import NAMES, evaluations
 from draftcritic.evaluate._rows import Row, read_rows
 from draftcritic.evaluate._tables import Table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables; return 0, or 2 when a file cannot be read or holds no labelled draft."""
+    """Print the tables; return 0, or 2 when a file cannot be read or contains no labelled draft."""
     options = _options(arguments)
+    return run_command(lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         rows = [row for path in options.paths for row in read_rows(path)]
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, EOFError) as error:
         print(f"draftcritic.evaluate: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 2
+    report_unlabelled(rows)
     tables = list(_tables(rows, options.table, options.by))
     if not tables:
-        print("draftcritic.evaluate: no row is labelled for any table", file=sys.stderr)  # noqa: T201 - a command
+        asked = " and ".join(options.table) or "any table"
+        print(f"draftcritic.evaluate: no row is labelled for {asked}", file=sys.stderr)  # noqa: T201 - a command
         return 2
     if options.json:
         print(json.dumps([table.as_dict(options.worst) for table in tables], ensure_ascii=False, indent=1))  # noqa: T201

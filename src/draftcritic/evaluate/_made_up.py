@@ -5,6 +5,7 @@ Rows are labelled drafts in one of two shapes:
 - a pair: `fabricated_draft` with `fake_token` and `token_type`, and its twin `clean_draft`; `strict_clean` is false
   when the twin itself is not certain to be clean;
 - a draft: `draft`, with `made_up`, a list of the tokens in it that are; none, or an empty list, means honest.
+  A row with a field that looks like a label of another kind is left out.
 
 Both with `tool_calls`, `context`, `user_message`; see `sources_of`.
 """
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from draftcritic.core.fabrication import FabricationFinding, Grounding, find_fabrications
-from draftcritic.evaluate._rows import Row, sources_of
+from draftcritic.evaluate._rows import Row, label_like, sources_of
 from draftcritic.evaluate._tables import Example, Share, Table
 
 ACTION_KINDS = frozenset({"verb_claim", "action_claim", "intent_action_no_tool"})
@@ -26,7 +27,15 @@ _BANDS = (0.55, 0.7, 0.8, 0.88, 0.93)
 
 def accepts(row: Row) -> bool:
     """Whether the row holds a pair or a draft."""
-    return ("fabricated_draft" in row and "fake_token" in row) or ("draft" in row and "label" not in row)
+    if "fabricated_draft" in row:
+        return isinstance(row["fabricated_draft"], str) and "fake_token" in row
+    if not isinstance(row.get("draft"), str) or "label" in row:
+        return False
+    if "made_up" in row:
+        tokens = row["made_up"]
+        return tokens is None or (isinstance(tokens, list) and all(isinstance(token, str) for token in tokens))
+    # A draft with another project's label is not known to be honest.
+    return label_like(row) is None
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:

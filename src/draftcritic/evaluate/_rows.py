@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 Row = Mapping[str, Any]
+_TELEMETRY = ("resourceSpans", "resourceMetrics", "resourceLogs")
+_LABEL = re.compile(
+    r"label|verdict|expect|annotat|judge?ment|rating|score|outcome|fabricat|hallucinat|made.?up|invented|honest|truth|"
+    r"ground|correct|faithful|accepted|approved|class\Z|target\Z|fake|gold",
+    re.IGNORECASE,
+)
+_KNOWN = frozenset({"label", "made_up", "grounded_in", "fabricated_draft", "fake_token", "token_type"})
 ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
@@ -27,15 +36,32 @@ def read_rows(path: Path) -> Iterator[Row]:
         yield from _rows_of(file)
 
 
+def is_telemetry(row: Row) -> bool:
+    """Whether the row is one of OTLP's JSON lines, as `draftcritic demo --save` writes them."""
+    return any(name in row for name in _TELEMETRY)
+
+
+def label_like(row: Row) -> str | None:
+    """Return the first field that may be meant as a label and is none of those that are known here."""
+    return next((name for name in row if _LABEL.search(name) and name not in _KNOWN), None)
+
+
+def _encoding_of(file: Path) -> str:
+    """Return the encoding that the first bytes of a file tell; some editors and shells write UTF-16."""
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rb") as content:
+        return "utf-16" if content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+
+
 def _rows_of(file: Path) -> Iterator[Row]:
     opener = gzip.open if file.suffix == ".gz" else open
-    with opener(file, "rt", encoding="utf-8") as lines:
+    with opener(file, "rt", encoding=_encoding_of(file)) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{file}, line {number}: is no JSON: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{file}, line {number}: is no JSON object")  # noqa: TRY004 - one kind of error

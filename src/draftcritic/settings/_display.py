@@ -2,53 +2,81 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
+
+from draftcritic.core._secrets import HIDDEN, is_secret_flag, is_secret_name, masked
 
 VALUE_LENGTH = 80
 """Characters of a value that an error or a table shows."""
 LONGEST_INTEGER = 256
 """Bits of an integer that is written out: Python itself refuses to print very long ones."""
-HIDDEN = "***"
-
-_SECRET_NAME = re.compile(
-    r"(?:^|[_-]|api|access|private)key(?:$|[_-])|token(?!s)|secret|passw|pwd|credential|auth|cookie|bearer|"
-    r"headers?$|signature",
-    re.IGNORECASE,
-)
-_SECRET_TEXT = re.compile(
-    r"(?P<url>(?<=://)[^/\s@]+(?=@))"
-    r"|(?P<query>(?<=[?&])[^=&\s]*(?:key|token|secret|sig|auth|passw)[^=&\s]*=[^&\s]+)"
-    r"|(?i:\bbearer\s+)\S+"
-    r"|\b(?:sk|pk|rk|hf|xox[abps]|gh[pousr]|glpat)[-_](?=[\w\-.]*\d)[\w\-.]{12,}"
-    r"|\b(?:AKIA|ASIA|AIza|eyJ)[\w\-.]{12,}",
-)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is nobody's business, e.g. `api_key`."""
-    return _SECRET_NAME.search(name) is not None
+MAX_DEPTH = 16
+"""Levels of nested values that are shown; what is deeper may contain itself."""
+MAX_VALUES = 2000
+"""Values that are shown of one setting: a few that share their parts can stand for billions."""
+_CUT = "..."
+_PREFERENCE = ("statement", "priority", "sensitive_tags", "id")
 
 
 def without_secrets(value: Any) -> Any:
     """`value` in plain JSON types, with what looks like a secret replaced by `***`."""
-    if isinstance(value, Mapping):
-        return {str(key): HIDDEN if is_secret_name(str(key)) else without_secrets(item) for key, item in value.items()}
-    if isinstance(value, AbstractSet):
-        return sorted((without_secrets(item) for item in value), key=str)
-    if isinstance(value, (list, tuple)):
-        return [without_secrets(item) for item in value]
-    if hasattr(value, "statement"):
-        parts = ("statement", "priority", "sensitive_tags", "id")
-        return {part: without_secrets(getattr(value, part)) for part in parts if getattr(value, part, "") != ""}
-    return _plain(value)
+    return _Display().plain(value, 0)
 
 
-def _plain(value: Any) -> Any:
+class _Display:
+    """One value on its way to being shown; counts how much of it is shown already."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def plain(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if depth > MAX_DEPTH or self._left < 0:
+            return _CUT
+        if isinstance(value, Mapping):
+            items = islice(value.items(), self._left + 1)
+            return {masked(str(key)): self._named(str(key), item, depth) for key, item in items}
+        if isinstance(value, AbstractSet):
+            return sorted((self.plain(item, depth + 1) for item in islice(value, self._left + 1)), key=str)
+        if isinstance(value, (list, tuple)):
+            return list(self._listed(value, depth))
+        if hasattr(value, "statement"):
+            parts = [part for part in _PREFERENCE if getattr(value, part, "") != ""]
+            return {
+                part: self.plain(getattr(value, part), depth + 1) for part in parts if getattr(value, part, "") != ""
+            }
+        return _scalar(value)
+
+    def _named(self, name: str, value: Any, depth: int) -> Any:
+        # A value that only says yes, no or nothing is no credential.
+        is_secret = is_secret_name(name) and not isinstance(value, bool) and value is not None
+        return HIDDEN if is_secret else self.plain(value, depth + 1)
+
+    def _listed(self, values: Iterable[Any], depth: int) -> Iterable[Any]:
+        """Yield the items; what follows a flag such as `--token`, or the name in a pair, is a secret."""
+        # A header and its value; a list of two at the top is a list of words.
+        pair = depth > 1 and isinstance(values, (list, tuple)) and len(values) == 2
+        before: Any = None
+        for at, item in enumerate(islice(values, self._left + 1)):
+            named = isinstance(before, str) and (is_secret_flag(before) or (pair and at and _is_name(before)))
+            yield HIDDEN if named and not _is_flag(item) else self.plain(item, depth + 1)
+            before = item
+
+
+def _is_name(text: str) -> bool:
+    return " " not in text and len(text) <= VALUE_LENGTH and is_secret_name(text)
+
+
+def _is_flag(item: Any) -> bool:
+    return isinstance(item, str) and item.startswith("--")
+
+
+def _scalar(value: Any) -> Any:
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
@@ -56,7 +84,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (str, PurePath)):
-        return _SECRET_TEXT.sub(HIDDEN, str(value))
+        return masked(str(value))
     named = value if hasattr(value, "__qualname__") else type(value)
     article = "" if named is value else "object of "
     return f"<{article}{getattr(named, '__module__', '?')}.{named.__qualname__}>"

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core import CircuitRules, CriticPreference, LimitRules, Mode, Policy, Rule
+from draftcritic.core._secrets import error_summary
 from draftcritic.settings._errors import Problem, SettingsError
 from draftcritic.settings._fields import allowed
 from draftcritic.settings._sources import DEFAULT_ORIGIN
@@ -114,9 +115,11 @@ def _resolve(settings: Settings, name: str, problems: list[Problem]) -> Any:
             reason = "what it names has no method retrieve(query, top_k)"
         else:
             return found() if name == "rules_source" and isinstance(found, type) else found
-    except Exception as error:
-        # Importing runs the user's code: whatever it raises means that there is no such object.
-        reason = f"cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Importing runs the user's code: whatever it raises, `sys.exit` too, means that there is no such object.
+        reason = f"cannot be imported: {error_summary(error)}"
     field = type(settings).model_fields[name]
     problems.append(Problem(name, settings.origin(name), repr(given), reason, allowed(field)))
     return None

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core import COLD_START, Mode
-from draftcritic.settings._display import HIDDEN, is_secret_name, shown
+from draftcritic.core._secrets import HIDDEN, is_secret_name, masked
+from draftcritic.settings._display import shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._fields import allowed
 from draftcritic.settings._policy import window_needed, window_of
@@ -30,7 +31,7 @@ def problems_of(error: ValidationError, fields: Mapping[str, FieldInfo], origins
 def _problem(detail: ErrorDetails, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> Problem:
     place, kind = detail["loc"], detail["type"]
     setting, value = str(place[0]), shown(detail["input"])
-    reason = detail["msg"].removeprefix("Value error, ")
+    reason = masked(detail["msg"].removeprefix("Value error, "))
     if kind == "missing":
         value, reason = shown(detail["input"]), "is missing"
     elif kind == "extra_forbidden":
@@ -38,7 +39,7 @@ def _problem(detail: ErrorDetails, fields: Mapping[str, FieldInfo], origins: Map
         reason = "is not known here" + (f"; did you mean {like[0]}?" if like else "")
     if setting == "model_kwargs" and isinstance(detail["input"], str):
         value = f"<{len(detail['input'])} characters>"
-    elif is_secret_name(str(place[-1])) and len(place) > 1:
+    elif any(is_secret_name(str(step)) for step in place[1:]):
         value = HIDDEN
     return Problem(_path(place), origins.get(setting, DEFAULT_ORIGIN), value, reason, allowed(fields[setting]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from draftcritic.core._secrets import HIDDEN, is_secret_name
 from draftcritic.engine import Stamp, stamp_of
-from draftcritic.settings._display import HIDDEN, is_secret_name, shown
+from draftcritic.settings._display import shown
 from draftcritic.settings._errors import Problem
 from draftcritic.settings._types import absolute
 
@@ -30,6 +32,16 @@ ENV_PREFIX = "DRAFTCRITIC_"
 DEFAULT_ORIGIN = "default"
 CODE_ORIGIN = "code"
 FILE_KINDS = (".toml", ".yaml", ".yml")
+MAX_FILE_BYTES = 10_000_000
+_SERVICE_LINKS = (
+    (re.compile(r"(?:[A-Z0-9_]+_)?SERVICE_HOST"), re.compile(r"\S+")),
+    (re.compile(r"(?:[A-Z0-9_]+_)?SERVICE_PORT(?:_[A-Z0-9_]+)?"), re.compile(r"\d{1,5}")),
+    (re.compile(r"(?:[A-Z0-9_]+_)?PORT(?:_\d{1,5}_(?:TCP|UDP|SCTP))?"), re.compile(r"(?:tcp|udp|sctp)://\S+")),
+    (re.compile(r"(?:[A-Z0-9_]+_)?PORT_\d{1,5}_(?:TCP|UDP|SCTP)_PROTO"), re.compile(r"tcp|udp|sctp")),
+    (re.compile(r"(?:[A-Z0-9_]+_)?PORT_\d{1,5}_(?:TCP|UDP|SCTP)_PORT"), re.compile(r"\d{1,5}")),
+    (re.compile(r"(?:[A-Z0-9_]+_)?PORT_\d{1,5}_(?:TCP|UDP|SCTP)_ADDR"), re.compile(r"\S+")),
+)
+"""Name, without our prefix, and value of the variables that Kubernetes sets for a Service named `draftcritic...`."""
 
 
 @dataclass
@@ -108,6 +120,8 @@ class EnvironSource(_Source):
             if not variable.startswith(ENV_PREFIX) or not text.strip():
                 continue
             name, origin = variable[len(ENV_PREFIX) :].lower(), f"env {variable}"
+            if name not in self.reading.names and is_service_link(variable[len(ENV_PREFIX) :], text.strip()):
+                continue
             if name not in self.reading.names or variable != variable.upper():
                 self.reading.refuse_unknown(variable.removeprefix(ENV_PREFIX), origin, text, ENV_PREFIX + "{NAME}")
             elif name in self.reading.code_only:
@@ -150,6 +164,11 @@ class FileSource(_Source):
         return self.reading.take(pairs, f"file {escaped}", self.current_state)
 
 
+def is_service_link(name: str, value: str) -> bool:
+    """Whether an environment variable, named without our prefix, is a service link of an orchestrator."""
+    return any(names.fullmatch(name) and values.fullmatch(value) for names, values in _SERVICE_LINKS)
+
+
 def read_text(path: Path) -> str:
     """Return the text of a TOML or YAML file.
 
@@ -163,6 +182,8 @@ def read_text(path: Path) -> str:
     if not path.is_file():
         raise ValueError("is not a file")
     try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ValueError(f"is larger than {MAX_FILE_BYTES} bytes")
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror or type(error).__name__}") from None
@@ -191,20 +212,14 @@ def _parse_toml(text: str) -> Mapping[str, Any]:
 
 def _parse_yaml(text: str) -> Any:
     try:
-        import yaml
+        import yaml  # noqa: F401 - an extra
     except ImportError:
         raise ValueError(
             "is YAML, and no YAML reader is installed: pip install 'draftcritic[yaml]', or use TOML"
         ) from None
-    try:
-        content = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ValueError(f"is no valid YAML: {_one_line(error.problem)}{where}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"is no valid YAML: {_one_line(error)}") from None
-    return {} if content is None else content
+    from draftcritic.settings._yaml import load_yaml
+
+    return load_yaml(text)
 
 
 def _one_line(error: object) -> str:

@@ -59,9 +59,24 @@ def _refuse(reason: str) -> NoReturn:
     raise ValueError(reason)
 
 
+class _TwiceError(ValueError):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _TwiceError(f"the key {name[:80]!r} is there twice")
+        found[name] = value
+    return found
+
+
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
+    except _TwiceError as error:
+        raise ValueError(f"is no valid JSON ({error})") from None
     except (ValueError, RecursionError) as error:
         where = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it"
         raise ValueError(f"is no valid JSON ({where} cannot be read)") from None
