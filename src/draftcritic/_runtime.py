@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from draftcritic._rules import Rules
-from draftcritic.core import GateReason, Mode, OnFailure, Review, Turn, described
+from draftcritic.core import GateReason, Mode, OnFailure, OnRefusedCalls, Review, Turn, Verdict, described
 from draftcritic.engine import QUEUE_FULL, BackgroundRunner, CriticModel, TimedCaller
 from draftcritic.langchain import (
     Caught,
@@ -19,6 +19,7 @@ from draftcritic.langchain import (
     DocumentMemory,
     OwnLoop,
     OwnPrompts,
+    WithoutCalls,
     extract,
     has_sensitive_tag,
 )
@@ -130,7 +131,13 @@ class Runtime:
         return await critic.areview(self._turn(caught), self._model(caught), caught.origin)
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
-        return [review.replacement for review in reviews] if self._enforces else ()
+        return [self._replacement(review) for review in reviews] if self._enforces else ()
+
+    def _replacement(self, review: Review) -> str | None:
+        drops_calls = self._rules.settings.on_refused_calls is OnRefusedCalls.DROP
+        if review.replacement is None or not drops_calls or review.verdict is not Verdict.REFUSE:
+            return review.replacement
+        return WithoutCalls(review.replacement)
 
     def _turn(self, caught: Caught) -> Turn:
         settings = self._rules.settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from draftcritic.core._language import language_of
 from draftcritic.core._rule_ids import Rule, RuleIds, rule_id
-from draftcritic.core._words import FabricationMode, OnFailure, OnLimit, Profile
+from draftcritic.core._words import FabricationMode, OnFailure, OnLimit, OnRefusedCalls, Profile
 
 if TYPE_CHECKING:
     from draftcritic.core._gate import CriticGateContext
@@ -90,6 +90,7 @@ class Policy:
         refusal_texts: what stands in for a refused draft, by the code of the language of the conversation, `*` for any
             other; wins over the words of the critic.
         on_limit: what `enforce` does with a draft that a limit keeps from its reflection.
+        on_refused_calls: what `enforce` does with the tool calls of a message whose text is refused.
         prompt_budget: see `PROMPT_BUDGET`; at least 1,000.
         profile: see `Profile`.
     """
@@ -118,6 +119,7 @@ class Policy:
     default_refusal: str = DEFAULT_REFUSAL
     refusal_texts: Mapping[str, str] = field(default_factory=dict)
     on_limit: OnLimit = OnLimit.PASS
+    on_refused_calls: OnRefusedCalls = OnRefusedCalls.KEEP
     prompt_budget: int = PROMPT_BUDGET
     profile: Profile = Profile.DRAFTCRITIC
     all_sensitive_tags: frozenset[str] = field(init=False)

@@ -173,6 +173,13 @@ class OnLimit(Word):
     REFUSE = "refuse"
 
 
+class OnRefusedCalls(Word):
+    """What `enforce` does with the tool calls of a message whose text is refused."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
 class Streams(Word):
     """What `enforce` does with a stream.
 

@@ -12,7 +12,7 @@ from draftcritic.langchain._model import ChatModelCritic
 from draftcritic.langchain._own_loop import OwnLoop
 from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._retrieval import DocumentMemory
-from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result
+from draftcritic.langchain._rewrite import WithoutCalls, as_chunk, rewritten_message, rewritten_result
 from draftcritic.langchain._splice import Splice, SpliceError, splice
 from draftcritic.langchain._targets import CHAT_MODELS, Installed, install, remove
 
@@ -35,6 +35,7 @@ __all__ = [
     "Reviewer",
     "Splice",
     "SpliceError",
+    "WithoutCalls",
     "as_chunk",
     "draft_text",
     "extract",

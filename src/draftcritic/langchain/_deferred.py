@@ -56,6 +56,10 @@ class Recording:
         events, self._events = self._events, []
         return () if dropped else events
 
+    def __len__(self) -> int:
+        """Return how many events are recorded."""
+        return len(self._events)
+
     def has(self, name: str, run: Any) -> bool:
         """Whether an event of this name was recorded for a run."""
         return any(each.name == name and each.kwargs.get("run_id") == run for each in self._events)

@@ -76,9 +76,9 @@ class HeldEvents:
         self.run_manager = kwargs["run_manager"]
         self.recording = Recording()
         self.frame = Frame(self.recording)
-        self.events: list[Any] = []
         self.callbacks: Sequence[Event] = ()
         self.is_abandoned = False
+        self._events: list[tuple[Any, int]] = []
         self._stream = kwargs["stream"]
         self._shadow = type(self._stream)(message_id=self._stream.message_id)
         self._text: str | None = None
@@ -96,7 +96,11 @@ class HeldEvents:
         self.frame.open = False
         if error is not None:
             self.recording.end(dropped=True)
-            self.is_abandoned = bool(self.events)
+            self.is_abandoned = bool(self._events)
+
+    def keep(self, event: Any) -> None:
+        """Keep an event, with how many callbacks were made until then."""
+        self._events.append((event, len(self.recording)))
 
     def drafts(self) -> Sequence[Draft]:
         """Return the draft that the events make up."""
@@ -105,26 +109,32 @@ class HeldEvents:
     def decide(self, texts: Iterable[str | None]) -> None:
         """Take the verdict."""
         self._text = next(iter(texts or ()), None)
-        own = ("on_stream_event", self.call.run)
-        kept = self.recording.end(dropped=self._text is not None)
-        self.callbacks = [each for each in kept if (each.name, each.kwargs.get("run_id")) != own]
+        self.callbacks = self.recording.end(dropped=self._text is not None)
 
-    def released(self) -> Iterator[Any]:
-        """Give out the events after the verdict, each as the application's stream takes it in."""
+    def released(self) -> Iterator[tuple[Sequence[Event], Any]]:
+        """Give out the events after the verdict, each with the callbacks before it.
+
+        The application's stream has taken an event in when it is given out.
+        """
         if self._text is None:
             self._stream._generation_info.update(self._shadow._generation_info)
-            events: Iterable[Any] = self.events
+            events: Iterable[tuple[Any, int]] = self._events
         else:
             message = shown(rewritten_message(self._message, self._text))
-            events = events_of(message, self._stream.message_id)
-        for event in events:
+            events = ((event, 0) for event in events_of(message, self._stream.message_id))
+        done = 0
+        for event, until in events:
+            callbacks, done = self.callbacks[done:until], until
             self._stream.dispatch(event)
-            yield event
+            yield [each for each in callbacks if not self._is_of_event(each)], event
+
+    def _is_of_event(self, callback: Event) -> bool:
+        return callback.name == "on_stream_event" and callback.kwargs.get("run_id") == self.call.run
 
     @property
     def _message(self) -> Any:
         # A producer may leave out the event that finishes the message; LangChain then finishes it after the last event.
-        return self._shadow.output_message or (self._shadow._assemble_message() if self.events else None)
+        return self._shadow.output_message or (self._shadow._assemble_message() if self._events else None)
 
 
 class HeldStream:

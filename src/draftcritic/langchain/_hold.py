@@ -125,13 +125,14 @@ class HoldingInterceptor(Interceptor):
     def _events(self, held: HeldEvents, original: Any, source: Any) -> Items:
         try:
             with held, held.frame.step():
-                held.events.extend(source)
+                for event in source:
+                    held.keep(event)
         finally:
             if held.is_abandoned:
                 self.judge(held.drafts)
         held.decide(self.judge(held.drafts))
-        original.callback(replay, held.callbacks)
-        for event in held.released():
+        for callbacks, event in held.released():
+            original.callback(replay, callbacks)
             original.callback(held.run_manager.on_stream_event, event)
             yield event
 
@@ -139,12 +140,12 @@ class HoldingInterceptor(Interceptor):
         try:
             with held, held.frame.step():
                 async for event in source:
-                    held.events.append(event)
+                    held.keep(event)
         finally:
             if held.is_abandoned:
                 self.judge(held.drafts)
         held.decide(await self.ajudge(held.call, held.drafts))
-        await original.acallback(areplay, held.callbacks)
-        for event in held.released():
+        for callbacks, event in held.released():
+            await original.acallback(areplay, callbacks)
             await original.acallback(held.run_manager.on_stream_event, event)
             yield event

@@ -16,7 +16,10 @@ CallbackCall = tuple[str, tuple[Any, ...], dict[str, Any]]
 def whole_of(chunks: Sequence[Any]) -> Any:
     """Return the one generation chunk that a stream's generation chunks make up."""
     first, *rest = chunks
-    return first + rest if rest else first
+    try:
+        return first + rest if rest else first
+    except Exception:  # chunks that LangChain cannot merge: what is released is a replacement anyway
+        return first
 
 
 def chunk_generations(generation: Any) -> Sequence[Any]:

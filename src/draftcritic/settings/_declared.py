@@ -217,6 +217,11 @@ class DeclaredSettings(BaseSettings):
         "pass, refuse",
         default=Policy.on_limit,
     )
+    on_refused_calls: types.OnRefusedCallsWord = setting(
+        "What mode = enforce does with the tool calls of a message whose text is refused.",
+        "keep, drop",
+        default=Policy.on_refused_calls,
+    )
     share_window: types.Seconds = setting(
         "Seconds for which a reflection also answers for identical drafts; 0 gives each draft its own.",
         "a number from 0 to 3600",

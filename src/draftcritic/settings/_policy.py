@@ -57,6 +57,7 @@ def policy_of(settings: Settings) -> Policy:
         default_refusal=settings.default_refusal,
         refusal_texts=settings.refusal_texts,
         on_limit=settings.on_limit,
+        on_refused_calls=settings.on_refused_calls,
         prompt_budget=settings.prompt_budget,
     )
 

@@ -29,6 +29,7 @@ from draftcritic.core import (
     OnFailure,
     OnLimit,
     Rule,
+    OnRefusedCalls,
     Streams,
     normalise_sku,
 )
@@ -247,6 +248,7 @@ ModeWord = Annotated[Mode, BeforeValidator(_word(Mode))]
 FabricationWord = Annotated[FabricationMode, BeforeValidator(_word(FabricationMode))]
 StreamsWord = Annotated[Streams, BeforeValidator(_word(Streams))]
 OnLimitWord = Annotated[OnLimit, BeforeValidator(_word(OnLimit))]
+OnRefusedCallsWord = Annotated[OnRefusedCalls, BeforeValidator(_word(OnRefusedCalls))]
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_number), Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)]
