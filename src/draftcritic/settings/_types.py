@@ -28,8 +28,8 @@ from draftcritic.core import (
     Mode,
     OnFailure,
     OnLimit,
-    Rule,
     OnRefusedCalls,
+    Rule,
     Streams,
     normalise_sku,
 )
