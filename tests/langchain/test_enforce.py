@@ -246,7 +246,7 @@ class TestFailure:
         with pytest.raises(asyncio.CancelledError):
             await task
         release.set()
-        assert [r["draftcritic.failure"] for r in telemetry.reviews()] == ["cancelled"]
+        assert [r["draftcritic.outcome"] for r in telemetry.reviews()] == ["cancelled"]
 
 
 def test_the_refusal_speaks_the_users_language(telemetry: Telemetry) -> None:
