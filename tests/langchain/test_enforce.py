@@ -263,7 +263,7 @@ def test_passthrough_sends_streams_at_once_and_says_so(telemetry: Telemetry) -> 
     assert "".join(c.text for c in StreamingChat(answers=[DRAFT]).stream("q")) == DRAFT
     assert Chat(answers=[DRAFT]).invoke("q").content == SAFE
     streamed, whole = telemetry.reviews()
-    assert (streamed["draftcritic.draft.exposed"], streamed["draftcritic.action"]) == (True, "recorded")
+    assert (streamed["draftcritic.draft.exposed"], streamed["draftcritic.action"]) == (True, "exposed")
     assert (whole["draftcritic.draft.exposed"], whole["draftcritic.action"]) == (False, "blocked")
 
 

@@ -326,7 +326,7 @@ class TestToolCalls:
         for arguments in ("{'q': oops}", '{"q": "x"}'):
             list(self.chunks(arguments)(answers=["x"]).stream("q"))
         assert [r.get("draftcritic.gate.reason") for r in telemetry.reviews()][-1] == "not_a_draft"
-        assert [r.get("draftcritic.verdict.source") for r in telemetry.reviews()] == ["reflection", None]
+        assert [r.get("draftcritic.verdict.source") for r in telemetry.reviews()] == ["reflection", "none"]
 
     @pytest.mark.parametrize("verdict", [APPROVE, "refuse"])
     def test_parallel_calls_keep_their_indices(self, verdict: str, telemetry: Telemetry) -> None:
