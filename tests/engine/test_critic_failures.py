@@ -94,7 +94,7 @@ async def test_a_failed_call_fails_open(review, error, failure, error_type):
     ("answer", "failure"),
     [
         ("I think it is fine.", "unparsable"),
-        ('{"verdict": "approve"} or {"verdict": "refuse"}', "ambiguous"),
+        ('The draft says {"verdict": "refuse"}', "ambiguous"),
     ],
 )
 async def test_an_answer_without_a_clear_verdict_is_a_failure(review, answer, failure):

@@ -1,6 +1,6 @@
 """What the critic decides, in plain Python: no LangChain, no OpenTelemetry."""
 
-from draftcritic.core._assess import assess
+from draftcritic.core._assess import assess, find_in
 from draftcritic.core._claims import draft_has_claims
 from draftcritic.core._confidence import (
     COLD_START,
@@ -27,6 +27,7 @@ from draftcritic.core._policy import (
     DEFAULT_REFUSAL,
     DEFAULT_REVISION,
     FABRICATION_REFUSE_THRESHOLD,
+    MAX_WINDOWS,
     PROMPT_BUDGET,
     REFLECTION_TIMEOUT,
     CriticPreference,
@@ -35,7 +36,8 @@ from draftcritic.core._policy import (
     ProceduralRulesSource,
 )
 from draftcritic.core._price import price_usd, usage_from
-from draftcritic.core._prompt import DEFAULT_TEMPLATE, Prompt, render_prompt, validate_template
+from draftcritic.core._prompt import DEFAULT_TEMPLATE, Prompt, render_prompt, room_for_draft, validate_template
+from draftcritic.core._replies import declines
 from draftcritic.core._review import (
     Assessment,
     Cancelled,
@@ -56,6 +58,7 @@ from draftcritic.core._rule_ids import OTHER_RULE, Rule, RuleIds, rule_id
 from draftcritic.core._sku import SkuBound, normalise_sku
 from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
 from draftcritic.core._well_formed import well_formed
+from draftcritic.core._windows import ABOUT_REVISION, windows
 from draftcritic.core._words import (
     Action,
     CircuitState,
@@ -67,6 +70,7 @@ from draftcritic.core._words import (
     OnFailure,
     OnLimit,
     OnRefusedCalls,
+    OnUnjudged,
     OutcomeKind,
     Profile,
     Streams,
@@ -86,6 +90,7 @@ from draftcritic.core.fabrication import (
 )
 
 __all__ = [
+    "ABOUT_REVISION",
     "ANY_SKU",
     "COLD_START",
     "CONFIDENCE_THRESHOLD",
@@ -93,6 +98,7 @@ __all__ = [
     "DEFAULT_REVISION",
     "DEFAULT_TEMPLATE",
     "FABRICATION_REFUSE_THRESHOLD",
+    "MAX_WINDOWS",
     "OTHER_RULE",
     "PROMPT_BUDGET",
     "REFLECTION_TIMEOUT",
@@ -129,6 +135,7 @@ __all__ = [
     "OnFailure",
     "OnLimit",
     "OnRefusedCalls",
+    "OnUnjudged",
     "Outcome",
     "OutcomeKind",
     "ParsedReflection",
@@ -152,6 +159,7 @@ __all__ = [
     "compute_confidence",
     "critic_gate_fires",
     "decide_fabrication",
+    "declines",
     "default_smart_gate",
     "described",
     "detect_fabrication",
@@ -160,6 +168,7 @@ __all__ = [
     "draft_has_claims",
     "draft_is_trivial_ack",
     "fabrication_event",
+    "find_in",
     "hard_fire",
     "normalise_sku",
     "parse_reflection_output",
@@ -169,10 +178,12 @@ __all__ = [
     "reported_finish_reason",
     "reported_model_name",
     "resolve_model_name",
+    "room_for_draft",
     "rule_id",
     "took_tool_action",
     "undecided",
     "usage_from",
     "validate_template",
     "well_formed",
+    "windows",
 ]

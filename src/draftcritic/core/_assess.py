@@ -75,7 +75,9 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
     if support.invalid:
         _warn_invalid()
     confidence, hit = support.confidence, next(iter(support.hits), None)
-    found = _findings(turn, policy) if findings is None else tuple(findings)
+    found = None if findings is None else tuple(findings)
+    if found is None and policy.fabrication_mode is not FabricationMode.OFF:
+        found = find_in(turn.draft, turn, policy)
     signals = _signals(turn, policy, confidence, hit, found)
     gate = _usable_gate(policy)
     if gate is None:
@@ -108,12 +110,11 @@ def _requested(turn: Turn, support: Support, found: Findings | None) -> Iterator
             yield GateReason.FABRICATION
 
 
-def _findings(turn: Turn, policy: Policy) -> Findings | None:
-    if policy.fabrication_mode is FabricationMode.OFF:
-        return None
+def find_in(text: str, turn: Turn, policy: Policy) -> Findings:
+    """Return what the fabrication check finds in a text that answers a turn."""
     return tuple(
         detect_fabrication(
-            turn.draft,
+            text,
             turn.tool_calls,
             hydrated_context=turn.context,
             user_message=turn.user_message,

@@ -38,10 +38,11 @@ _LONGEST = 2000
 """Characters that are looked at."""
 
 
-def language_of(text: str) -> str | None:
+def language_of(text: str, least: int = 1) -> str | None:
     """Return the ISO 639-1 code of the language of `text`, None when it cannot be told.
 
-    Known are ar de en es fr he hi it ja ko nl pl pt ru sv tr uk zh.
+    In Latin script `least` of its frequent words are needed. Known are ar de en es fr he hi it ja ko nl pl pt ru sv tr
+    uk zh.
     """
     text = text[:_LONGEST]
     for language, letters in _SCRIPTS:
@@ -51,7 +52,7 @@ def language_of(text: str) -> str | None:
     counts = {language: sum(word in known for word in words) for language, known in _LOOKUP.items()}
     best = max(counts, key=lambda language: counts[language])
     rivals = [language for language, count in counts.items() if count == counts[best]]
-    return best if counts[best] and len(rivals) == 1 else None
+    return best if counts[best] >= least and len(rivals) == 1 else None
 
 
 def _is_ukrainian(text: str) -> bool:

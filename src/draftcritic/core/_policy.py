@@ -9,8 +9,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from draftcritic.core._language import language_of
+from draftcritic.core._replies import refusal_like, revision_like
 from draftcritic.core._rule_ids import Rule, RuleIds, rule_id
-from draftcritic.core._words import FabricationMode, OnFailure, OnLimit, OnRefusedCalls, Profile
+from draftcritic.core._words import FabricationMode, OnFailure, OnLimit, OnRefusedCalls, OnUnjudged, Profile
 
 if TYPE_CHECKING:
     from draftcritic.core._gate import CriticGateContext
@@ -25,6 +26,8 @@ REFLECTION_TIMEOUT = 10.0
 PROMPT_BUDGET = 24_000
 """Characters of the draft, the preferences and the rules that the critic is shown: some 6,000 tokens of English at four
 characters a token, and at most 24,000 of a language that has one a character."""
+MAX_WINDOWS = 4
+"""Prompts that `enforce` may ask about one draft, when it is longer than the budget of one prompt."""
 DEFAULT_REVISION = "I need to correct my last answer before you rely on it. Please ask me again."
 """Stands in for the draft when the critic says `revise` and gives no text."""
 DEFAULT_REFUSAL = "I can't help with that request."
@@ -83,7 +86,8 @@ class Policy:
         rules_source: finds the procedural rules of a turn; wins over `rules`.
         prompt_template: the reflection prompt; see `draftcritic.core.render_prompt`.
         timeout: seconds a reflection may take.
-        on_failure: the verdict when the critic fails.
+        on_failure: what becomes of the draft when the critic's model cannot be reached or breaks down.
+        on_unjudged: what `enforce` does with a draft that the provider rejected, that got no verdict, or is too long.
         fail_closed_tags: sensitive tags whose turns are refused when the critic fails, whatever `on_failure` says.
         default_revision: see `DEFAULT_REVISION`.
         default_refusal: see `DEFAULT_REFUSAL`.
@@ -92,6 +96,7 @@ class Policy:
         on_limit: what `enforce` does with a draft that a limit keeps from its reflection.
         on_refused_calls: what `enforce` does with the tool calls of a message whose text is refused.
         prompt_budget: see `PROMPT_BUDGET`; at least 1,000.
+        max_windows: see `MAX_WINDOWS`.
         profile: see `Profile`.
     """
 
@@ -114,6 +119,7 @@ class Policy:
     prompt_template: str | None = None
     timeout: float = REFLECTION_TIMEOUT
     on_failure: OnFailure = OnFailure.APPROVE
+    on_unjudged: OnUnjudged = OnUnjudged.REFUSE
     fail_closed_tags: frozenset[str] = frozenset()
     default_revision: str = DEFAULT_REVISION
     default_refusal: str = DEFAULT_REFUSAL
@@ -121,6 +127,7 @@ class Policy:
     on_limit: OnLimit = OnLimit.PASS
     on_refused_calls: OnRefusedCalls = OnRefusedCalls.KEEP
     prompt_budget: int = PROMPT_BUDGET
+    max_windows: int = MAX_WINDOWS
     profile: Profile = Profile.DRAFTCRITIC
     all_sensitive_tags: frozenset[str] = field(init=False)
 
@@ -159,6 +166,13 @@ class Policy:
             return None
         language = language_of(turn.user_message) or language_of(turn.draft) or "*"
         return self.refusal_texts.get(language) or self.refusal_texts.get("*")
+
+    def localized(self, text: str | None, turn: Turn) -> str | None:
+        """Return a text that stands in for a draft: the built-in ones in the language of the conversation."""
+        like = {DEFAULT_REFUSAL: refusal_like, DEFAULT_REVISION: revision_like}.get(text or "")
+        if like is None:
+            return text
+        return like(turn.user_message) or like(turn.draft) or text
 
 
 def _stated(value: Any) -> str:

@@ -174,10 +174,7 @@ def render_prompt(
     Raises:
         ValueError: see `validate_template`.
     """
-    by_priority = sorted(preferences, key=lambda p: p.priority, reverse=True)
-    named = template is None or _BROKEN in template
-    stated = [f"- [{p.priority}] {p.statement}{_name_of(p, shown=named)}" for p in by_priority]
-    listed = [f"- {getattr(rule, 'statement', rule)}{_name_of(rule, shown=named)}" for rule in rules]
+    stated, listed = _listed(template, preferences, rules)
     shown, whole = _within(budget, draft, stated, listed), sum(map(len, (draft, "\n".join(stated), "\n".join(listed))))
     values = {
         "core_preferences": shown[1] or "(none)",
@@ -197,6 +194,26 @@ def render_prompt(
         token=token,
         untrusted=(values["draft"],),
         boundary=boundary,
+    )
+
+
+def room_for_draft(
+    template: str | None, preferences: Sequence[PreferenceLike], rules: Sequence[str | Rule], budget: int
+) -> int:
+    """Return how many characters of a draft a prompt shows as they are. See `render_prompt` for the arguments."""
+    taken = (sum(map(len, lines)) + max(0, len(lines) - 1) for lines in _listed(template, preferences, rules))
+    return budget - sum(min(size, budget // 4) for size in taken)
+
+
+def _listed(
+    template: str | None, preferences: Sequence[PreferenceLike], rules: Sequence[str | Rule]
+) -> tuple[list[str], list[str]]:
+    """Return preferences and rules as lines."""
+    by_priority = sorted(preferences, key=lambda p: p.priority, reverse=True)
+    named = template is None or _BROKEN in template
+    return (
+        [f"- [{p.priority}] {p.statement}{_name_of(p, shown=named)}" for p in by_priority],
+        [f"- {getattr(rule, 'statement', rule)}{_name_of(rule, shown=named)}" for rule in rules],
     )
 
 

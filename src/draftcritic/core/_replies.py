@@ -39,7 +39,7 @@ def revision_like(text: str) -> str | None:
 
 
 def _text_like(section: str, text: str) -> str | None:
-    language = language_of(text)
+    language = language_of(text, least=2)
     if language is None or language not in list_names(_FOLDER):
         return None
     return read_list(_FOLDER, language)[section][0]
@@ -49,7 +49,7 @@ def _consists_of(text: str, of: Callable[[str], PhraseLanguage]) -> bool:
     if len(text) > _MAX_CHARS:
         return False
     tokens = tokens_of(text.strip())
-    return bool(tokens) and any(phrases.covers(tokens) for phrases in _languages(tokens, of))
+    return tokens is not None and any(phrases.covers(tokens) for phrases in _languages(tokens, of))
 
 
 def _languages(tokens: list[str], of: Callable[[str], PhraseLanguage]) -> Iterator[PhraseLanguage]:

@@ -166,6 +166,7 @@ class Judged:
         call: the model call behind it.
         reason: why, in the critic's words. Content: it quotes the draft.
         broken: ids of the rules that the draft breaks; see `Policy.broken_rules`.
+        ambiguous: the reply was not one clear verdict, and its strictest one counts.
     """
 
     kind: ClassVar[OutcomeKind] = OutcomeKind.JUDGED
@@ -176,6 +177,7 @@ class Judged:
     call: ModelCall | None = None
     reason: str | None = None
     broken: tuple[str, ...] = ()
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True)

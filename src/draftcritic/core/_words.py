@@ -81,10 +81,11 @@ class Mode(Word):
 
 
 class Profile(Word):
-    """Whose rules the deterministic part follows where the two differ.
+    """Whose rules are followed where the two differ.
 
     `draftcritic`: parts that an activation log lacks do not lower its confidence, scores outside 0 to 1 are invalid,
-    and findings fire every built-in gate. `symfonic`: as that framework has it.
+    findings fire every built-in gate, and the strictest verdict of an unclear reply counts. `symfonic`: as that
+    framework has it.
     """
 
     DRAFTCRITIC = "draftcritic"
@@ -131,7 +132,11 @@ class GateReason(Word):
 
 
 class Failure(Word):
-    """How a reflection failed. A failure is never an opinion of the critic."""
+    """How a reflection failed. A failure is never an opinion of the critic.
+
+    `rejected`: the provider accepts no such prompt (content filter, context length). `unread`: the draft is longer than
+    the prompts that may be asked about it, and nothing was found wrong with what was read.
+    """
 
     TIMEOUT = "timeout"
     ERROR = "error"
@@ -139,6 +144,7 @@ class Failure(Word):
     AMBIGUOUS = "ambiguous"
     RATE_LIMITED = "rate_limited"
     REJECTED = "rejected"
+    UNREAD = "unread"
     CANCELLED = "cancelled"
 
 
@@ -161,6 +167,13 @@ class FabricationMode(Word):
 
 class OnFailure(Word):
     """The verdict that stands in for a critic that failed."""
+
+    APPROVE = "approve"
+    REFUSE = "refuse"
+
+
+class OnUnjudged(Word):
+    """What `enforce` does with a draft that the critic was asked about and did not judge."""
 
     APPROVE = "approve"
     REFUSE = "refuse"

@@ -8,6 +8,7 @@ from draftcritic.engine._critic import Critic
 from draftcritic.engine._failures import classify, qualified_name
 from draftcritic.engine._guard import INTERNAL, Mark, current_mark, is_reviewing, reviewing
 from draftcritic.engine._hooks import HOOK_GROUP, load_hooks
+from draftcritic.engine._judge import matched_of
 from draftcritic.engine._limits import Limiter
 from draftcritic.engine._muting import is_muted, muted, muted_as
 from draftcritic.engine._no_limits import NoLimits
@@ -23,7 +24,7 @@ from draftcritic.engine._ports import (
     ReviewRecord,
 )
 from draftcritic.engine._provider_errors import causes_of
-from draftcritic.engine._reflection import matched_of, prompt_messages
+from draftcritic.engine._reflection import prompt_messages
 from draftcritic.engine._reflector import ModelSource
 from draftcritic.engine._scoped import scoped
 from draftcritic.engine._sharing import Sharing

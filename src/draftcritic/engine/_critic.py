@@ -13,6 +13,7 @@ from draftcritic.core import (
     Assessment,
     Cancelled,
     FabricationFinding,
+    FabricationMode,
     Failed,
     Failure,
     Forced,
@@ -25,25 +26,30 @@ from draftcritic.core import (
     ObservabilityHook,
     OnFailure,
     OnLimit,
+    OnUnjudged,
     Outcome,
     Policy,
+    Profile,
     Review,
     Skipped,
     Turn,
     Verdict,
     assess,
     decide_fabrication,
+    declines,
     described,
+    draft_has_claims,
+    find_in,
     undecided,
 )
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._guard import reviewing
 from draftcritic.engine._hooks import HookCircle
+from draftcritic.engine._judge import Judge
 from draftcritic.engine._no_limits import NoLimits
 from draftcritic.engine._observers import NullRecord
 from draftcritic.engine._ports import ReviewLimits, ReviewObserver
 from draftcritic.engine._progress import Progress
-from draftcritic.engine._reflection import failed
 from draftcritic.engine._reflector import ModelSource, Reflector
 from draftcritic.engine._sharing import Sharing
 from draftcritic.engine._steps import Flow, Step, adrive, drive
@@ -83,7 +89,16 @@ class Critic:
         self._policy = policy
         self._mode = mode
         self._observer = observer
-        self._reflector = Reflector(policy, observer, HookCircle(hooks), limits or NoLimits(), sharing or _OWN)
+        self._judge = Judge(policy, mode)
+        self._reflector = Reflector(
+            policy,
+            self._judge,
+            observer,
+            HookCircle(hooks),
+            limits=limits or NoLimits(),
+            sharing=sharing or _OWN,
+            in_parts=mode is Mode.ENFORCE,
+        )
         self._reported: set[type] = set()
 
     def review(
@@ -141,18 +156,45 @@ class Critic:
         except BaseException as stop:
             self._finish(progress, Cancelled(qualified_name(type(stop)), progress.call))
             raise
-        return self._finish(progress, self._worded(progress.turn, outcome))
+        return self._finish(progress, self._worded(progress, outcome))
 
-    def _worded(self, turn: Turn, outcome: Outcome) -> Outcome:
-        """Return the outcome with the refusal text that the policy has for the language of the conversation."""
-        text = self._policy.refusal(turn)
-        if text is None:
+    def _worded(self, progress: Progress, outcome: Outcome) -> Outcome:
+        """Return the outcome with the text that may stand in for the draft, in the language of the conversation."""
+        if isinstance(outcome, (Judged, Forced)):
+            refuses, stands_in = outcome.verdict is Verdict.REFUSE, outcome.verdict is not Verdict.APPROVE
+        elif isinstance(outcome, (Failed, Limited)):
+            refuses = stands_in = outcome.closed
+        else:
             return outcome
-        if isinstance(outcome, (Judged, Forced)) and outcome.verdict is Verdict.REFUSE:
+        if not stands_in or self._policy.profile is Profile.SYMFONIC:
+            return outcome
+        turn, text = progress.turn, self._policy.refusal(progress.turn) if refuses else None
+        if text is not None:
             return replace(outcome, text=text)
-        if isinstance(outcome, (Failed, Limited)) and outcome.closed:
-            return replace(outcome, text=text)
-        return outcome
+        if isinstance(outcome, Judged) and outcome.defaulted and self._declines(progress):
+            return replace(outcome, text=turn.draft)
+        return replace(outcome, text=self._policy.localized(outcome.text, turn))
+
+    @staticmethod
+    def _declines(progress: Progress) -> bool:
+        """Return whether the draft declines already and claims nothing: no other text would say it better."""
+        draft, assessment = progress.turn.draft, progress.assessment
+        return not (assessment and assessment.findings) and not draft_has_claims(draft) and declines(draft)
+
+    def _checked(self, turn: Turn, judged: Judged | Failed) -> Judged | Failed | Forced:
+        """Return the outcome of a reflection whose text passes the checks that a draft has to pass."""
+        mode = self._policy.fabrication_mode
+        if self._mode is not Mode.ENFORCE or mode not in (FabricationMode.REVISE, FabricationMode.REFUSE):
+            return judged
+        if not isinstance(judged, Judged) or judged.defaulted or not judged.text:
+            return judged
+        findings = find_in(judged.text, turn, self._policy)
+        decision = decide_fabrication(findings, mode, self._policy.fabrication_refuse_threshold)
+        if decision.replacement is not None and judged.verdict is Verdict.REVISE:
+            return Forced(Verdict.REFUSE, decision.replacement, overruled=judged)
+        if decision.replacement is not None or decision.forced_verdict is not None:
+            return replace(judged, text=self._judge.standby(judged.verdict), defaulted=True)
+        return judged
 
     def _decide(self, progress: Progress, model: ModelSource, findings: Findings | None) -> _Deciding:
         assessment = progress.assessment = self._assessed(progress.turn, findings)
@@ -167,7 +209,7 @@ class Critic:
             return forced or self._limited(assessment, reflected)
         if forced is not None and _passes(reflected):
             return Forced(forced.verdict, forced.text, overruled=reflected)
-        return reflected
+        return self._checked(progress.turn, reflected)
 
     def _assessed(self, turn: Turn, findings: Findings | None) -> Assessment:
         try:
@@ -196,7 +238,7 @@ class Critic:
         policy = self._policy
         closed = (
             policy.on_limit is OnLimit.REFUSE
-            or reason is GateReason.LOOP
+            or (policy.on_unjudged is OnUnjudged.REFUSE and reason is GateReason.LOOP)
             or assessment.has_tag_of(policy.fail_closed_tags)
             or (policy.on_failure is OnFailure.REFUSE and reason is GateReason.CIRCUIT_OPEN)
         )
@@ -228,12 +270,8 @@ class Critic:
             progress.assessment = Assessment(
                 GateDecision.FIRED, GateReason.GATE_ERROR, (GateReason.GATE_ERROR,), gate_error=qualified_name(kind)
             )
-        return failed(
-            Failure.ERROR,
-            self._policy,
-            progress.assessment,
-            error_type=qualified_name(kind),
-            call=progress.call,
+        return self._judge.failed(
+            Failure.ERROR, progress.assessment, error_type=qualified_name(kind), call=progress.call
         )
 
     def _finish(self, progress: Progress, outcome: Outcome) -> Review:

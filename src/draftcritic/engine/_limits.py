@@ -104,16 +104,18 @@ class Limiter:
             self._loops.add(1, now)
             return True
 
-    def admit(self, sku: str, size: int = 0, lasts: float = HOUR, ids: Sequence[str] = ()) -> Permit | GateReason:
+    def admit(
+        self, sku: str, size: int = 0, lasts: float = HOUR, ids: Sequence[str] = (), *, calls: int = 1
+    ) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
         now = self._clock()
         expected = self._spending.expect(sku, size)
         with self._lock:
             self._take_back_lost(now)
-            refused = self._refusal(sku, expected, ids, now)
+            refused = self._refusal(sku, expected, ids, now, calls)
             if refused is None:
                 permit = _Permit(self, sku, self._breaker(sku), expected, now + lasts, tuple(ids))
-                self._calls.add(1, now)
+                self._calls.add(calls, now)
                 self._spending.reserve(expected)
                 self._shares.begin(ids, expected, now)
                 self._under_way[permit] = None
@@ -130,14 +132,14 @@ class Limiter:
             self._calls.add(1, now)
             return _Probe(self, breaker, self._spending.expect(sku, size), breaker.probe_begun(now + lasts))
 
-    def _refusal(self, sku: str, expected: Expected, ids: Sequence[str], now: float) -> GateReason | None:
+    def _refusal(self, sku: str, expected: Expected, ids: Sequence[str], now: float, calls: int) -> GateReason | None:
         rules = self._rules
         if rules.max_concurrency is not None:
             under_way, hanging = len(self._under_way), given_up()
             if under_way + hanging >= rules.max_concurrency:
                 # A model that hangs is one that fails.
                 return GateReason.BUDGET if under_way > hanging else GateReason.CIRCUIT_OPEN
-        if rules.reviews_per_minute is not None and self._calls.total(now) + 1 > rules.reviews_per_minute:
+        if rules.reviews_per_minute is not None and self._calls.total(now) + calls > rules.reviews_per_minute:
             return GateReason.BUDGET
         if not self._spending.allows(expected, now):
             return GateReason.BUDGET

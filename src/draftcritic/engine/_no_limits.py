@@ -19,7 +19,15 @@ class NoLimits:
         """Return True."""
         return True
 
-    def admit(self, sku: str, size: int = 0, lasts: float = 3600.0, ids: Sequence[str] = ()) -> Permit | GateReason:  # noqa: ARG002 - the port's signature
+    def admit(
+        self,
+        sku: str,  # noqa: ARG002 - the port's signature
+        size: int = 0,  # noqa: ARG002
+        lasts: float = 3600.0,  # noqa: ARG002
+        ids: Sequence[str] = (),  # noqa: ARG002
+        *,
+        calls: int = 1,  # noqa: ARG002
+    ) -> Permit | GateReason:
         """Return leave that costs nothing."""
         return _FREE
 

@@ -172,7 +172,9 @@ class ReviewLimits(Protocol):
         """Whether one more draft may be reflected on whose prompt repeats a question of the critic."""
         ...
 
-    def admit(self, sku: str, size: int = 0, lasts: float = 3600.0, ids: Sequence[str] = ()) -> Permit | GateReason:
+    def admit(
+        self, sku: str, size: int = 0, lasts: float = 3600.0, ids: Sequence[str] = (), *, calls: int = 1
+    ) -> Permit | GateReason:
         """Let one model call through, or say what forbids it (`budget`, `fair_share`, `rate_limited`, `circuit_open`).
 
         Args:
@@ -180,6 +182,7 @@ class ReviewLimits(Protocol):
             size: characters of the prompt.
             lasts: seconds after which the call has ended even if nobody says so.
             ids: the user and the conversation of the draft, as far as they are known.
+            calls: how many calls, one after the other, are let through or forbidden together.
         """
         ...
 

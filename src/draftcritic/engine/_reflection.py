@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from draftcritic.core import (
-    Assessment,
-    Failed,
-    Failure,
-    Judged,
+    ABOUT_REVISION,
     ModelCall,
-    OnFailure,
-    ParsedReflection,
     Policy,
     ProceduralRulesSource,
     Prompt,
     Rule,
     Usage,
-    Verdict,
     described,
     normalise_sku,
-    parse_reflection_output,
     price_usd,
     render_prompt,
     resolve_model_name,
+    room_for_draft,
     usage_from,
+    windows,
 )
 from draftcritic.engine._failures import qualified_name
 from draftcritic.engine._ports import PromptMessage, Reply
@@ -41,6 +36,7 @@ MAX_RULES = 5
 """Procedural rules shown to the critic at most."""
 _QUERY_LABELS = 10
 _MAX_RULE_CHARS = 100_000
+_Number = TypeVar("_Number", int, float)
 
 _logger = logging.getLogger(__name__)
 
@@ -86,7 +82,14 @@ async def _first_rules(source: ProceduralRulesSource, query: str) -> tuple[str, 
     return tuple(str(getattr(rule, "content", rule))[:_MAX_RULE_CHARS] for rule in rules)
 
 
-def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None) -> Prompt:
+def prompt_of(
+    policy: Policy,
+    *,
+    draft: str,
+    rules: Sequence[str | Rule],
+    sensitive_hit: str | None,
+    about: str = "",
+) -> Prompt:
     """Return the question to the critic's model, within the policy's budget."""
     return render_prompt(
         policy.prompt_template,
@@ -95,6 +98,35 @@ def prompt_of(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensit
         rules=policy.with_ids(rules),
         sensitive_hit=sensitive_hit,
         budget=policy.prompt_budget,
+        about=about,
+    )
+
+
+def windowed_prompts(
+    policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None
+) -> tuple[list[Prompt], int]:
+    """Return the questions about a draft in parts, and how many characters at its end are in none of them."""
+    room = room_for_draft(policy.prompt_template, policy.identified, policy.with_ids(rules), policy.prompt_budget)
+    cut = windows(draft, room, policy.max_windows)
+    prompts = [
+        prompt_of(policy, draft=part, rules=rules, sensitive_hit=sensitive_hit, about=cut.about(index))
+        for index, part in enumerate(cut.parts)
+    ]
+    return prompts, cut.unread
+
+
+def revision_prompt(
+    policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None, reasons: Sequence[str]
+) -> Prompt:
+    """Return the question for a revision of the whole draft, however long it is."""
+    return render_prompt(
+        policy.prompt_template,
+        draft=draft,
+        preferences=policy.identified,
+        rules=policy.with_ids(rules),
+        sensitive_hit=sensitive_hit,
+        about=ABOUT_REVISION,
+        reasons=reasons,
     )
 
 
@@ -118,7 +150,8 @@ def prompt_messages(
 def question_key(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None) -> bytes:
     """Return what is the same for two prompts that differ in their random boundary only."""
     preferences = [(each.priority, each.statement) for each in policy.preferences]
-    parts = (policy.prompt_template, policy.prompt_budget, draft, preferences, list(rules), sensitive_hit)
+    shown = (policy.prompt_template, policy.prompt_budget, policy.max_windows)
+    parts = (shown, draft, preferences, list(rules), sensitive_hit)
     return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
@@ -141,50 +174,31 @@ def model_call(requested: str, reply: Reply | None, error: BaseException | None,
     )
 
 
+def merged(calls: Sequence[ModelCall]) -> ModelCall:
+    """Return the record of several calls about one draft as one."""
+    if len(calls) == 1:
+        return calls[0]
+    usages = [call.usage for call in calls]
+    return replace(
+        calls[-1],
+        usage=Usage(
+            _sum(usage.input_tokens for usage in usages),
+            _sum(usage.output_tokens for usage in usages),
+            _sum(usage.cost_usd for usage in usages),
+        ),
+        error_type=next((call.error_type for call in calls if call.error_type), None),
+        latency_s=sum(call.latency_s for call in calls),
+        omitted=sum(call.omitted for call in calls),
+    )
+
+
+def _sum(values: Iterable[_Number | None]) -> _Number | None:
+    """Return the sum of what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
 def _usage(model: str, reported: Mapping[str, Any]) -> Usage:
     usage = usage_from(reported)
     cost = price_usd(model, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
     return replace(usage, cost_usd=cost)
-
-
-def judge(reply: Reply, policy: Policy, assessment: Assessment, call: ModelCall) -> Judged | Failed:
-    """Return what the answer of the critic's model means."""
-    parsed = parse_reflection_output(reply.content)
-    if parsed.failure is not None:
-        return failed(Failure(parsed.failure), policy, assessment, call=call)
-    verdict = Verdict(parsed.verdict)
-    standby = standby_text(verdict, policy)
-    return Judged(
-        verdict,
-        parsed.text or standby,
-        matched_of(parsed, policy),
-        defaulted=standby is not None and not parsed.text,
-        call=call,
-        reason=parsed.own.reason,
-        broken=policy.rule_ids.broken(parsed.own.broken, parsed.matched_preferences),
-    )
-
-
-def standby_text(verdict: Verdict, policy: Policy) -> str | None:
-    """Return the configured text for a verdict that needs one."""
-    return {Verdict.REVISE: policy.default_revision, Verdict.REFUSE: policy.default_refusal}.get(verdict)
-
-
-def matched_of(parsed: ParsedReflection, policy: Policy) -> tuple[str, ...]:
-    """Return the preferences that a reply names, by statement or by id."""
-    named = policy.rule_ids.broken(parsed.own.broken, ())
-    by_id = [each.statement for each in policy.identified if each.id in named]
-    return tuple(dict.fromkeys((*parsed.matched_preferences, *by_id)))
-
-
-def failed(
-    failure: Failure,
-    policy: Policy,
-    assessment: Assessment,
-    *,
-    error_type: str | None = None,
-    call: ModelCall | None = None,
-) -> Failed:
-    """Return the outcome of a reflection that failed: open by default, closed where the policy says so."""
-    closed = policy.on_failure is OnFailure.REFUSE or assessment.has_tag_of(policy.fail_closed_tags)
-    return Failed(failure, closed, policy.default_refusal if closed else None, error_type, call)

@@ -22,26 +22,28 @@ from draftcritic.core import (
     Rule,
     Turn,
     Usage,
+    Verdict,
     described,
     normalise_sku,
 )
 from draftcritic.core._secrets import error_summary
 from draftcritic.engine._failures import Fault, classify, fault_of, qualified_name, unbilled
 from draftcritic.engine._hooks import HookCircle
+from draftcritic.engine._judge import UNJUDGED, Judge, reasons_of
 from draftcritic.engine._places import MOST_GIVEN_UP, Place, given_up
 from draftcritic.engine._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
 from draftcritic.engine._probe import Prober
 from draftcritic.engine._progress import Progress
 from draftcritic.engine._reflection import (
-    failed,
-    judge,
+    merged,
     model_call,
     prompt_of,
     question_key,
     retrieve_rules,
+    revision_prompt,
     rules_query,
-    standby_text,
     to_messages,
+    windowed_prompts,
 )
 from draftcritic.engine._sharing import Asked, Flight, Sharing
 from draftcritic.engine._steps import AskStep, AwaitStep, MakeStep, Step
@@ -77,21 +79,43 @@ class _JoinStep:
         return True
 
 
+@dataclass(frozen=True)
+class _Question:
+    """A draft to ask about, and whom."""
+
+    progress: Progress
+    assessment: Assessment
+    model: CriticModel
+    rules: Sequence[str | Rule]
+
+
 class Reflector:
     """Asks the critic's model what it says of a draft.
 
     Args:
         policy: the rules that drafts are judged by.
+        judge: says what replies mean.
         observer: tells which trace a draft stands in.
         hooks: told of each call of the critic's model.
         limits: may forbid the call.
         sharing: knows the calls of other reviews.
+        in_parts: ask about a draft that is too long for one prompt in parts.
     """
 
     def __init__(
-        self, policy: Policy, observer: ReviewObserver, hooks: HookCircle, limits: ReviewLimits, sharing: Sharing
+        self,
+        policy: Policy,
+        judge: Judge,
+        observer: ReviewObserver,
+        hooks: HookCircle,
+        *,
+        limits: ReviewLimits,
+        sharing: Sharing,
+        in_parts: bool = False,
     ) -> None:
         self._policy = policy
+        self._judge = judge
+        self._in_parts = in_parts
         self._observer = observer
         self._hooks = hooks
         self._limits = limits
@@ -117,12 +141,12 @@ class Reflector:
             rules = yield from self._rules(turn)
             model = yield from self._model(source)
             key = self._key(turn, rules, assessment, model)
-            prompt = prompt_of(self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit)
-            return (yield from self._answer(progress, assessment, model, prompt, key))
+            question = _Question(progress, assessment, model, rules)
+            return (yield from self._answer(question, key))
         except Exception as error:  # the model and its provider are foreign code
             _logger.debug("the reflection failed with %s", described(error))
-            return failed(
-                classify(error), self._policy, assessment, error_type=qualified_name(type(error)), call=progress.call
+            return self._judge.failed(
+                classify(error), assessment, error_type=qualified_name(type(error)), call=progress.call
             )
 
     def _key(
@@ -136,23 +160,21 @@ class Reflector:
             self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit
         ), identity
 
-    def _answer(
-        self, progress: Progress, assessment: Assessment, model: CriticModel, prompt: Prompt, key: Hashable | None
-    ) -> Generator[Step, Any, Judged | Failed | GateReason]:
+    def _answer(self, question: _Question, key: Hashable | None) -> Generator[Step, Any, Judged | Failed | GateReason]:
         """Take the answer of another review to the same question, or ask and let the others have it."""
-        flight = None
+        flight, progress = None, question.progress
         if key is not None:
             found = yield from self._found(key)
             if isinstance(found, Asked):
                 waited = time.perf_counter() - progress.started
                 progress.call = replace(found.call, usage=Usage(), latency_s=waited, shared=True)
-                return self._outcome(assessment, replace(found, call=progress.call))
+                return self._judge.outcome(replace(found, call=progress.call), question.assessment)
             flight = found
         asked: Asked | GateReason | None = None
         outcome: Judged | Failed | GateReason | None = None
         try:
-            asked = yield from self._permitted(progress, model, prompt)
-            outcome = asked if isinstance(asked, GateReason) else self._outcome(assessment, asked)
+            asked = yield from self._asked(question)
+            outcome = asked if isinstance(asked, GateReason) else self._judge.outcome(asked, question.assessment)
             return outcome
         finally:
             if key is not None and flight is not None:
@@ -180,16 +202,6 @@ class Reflector:
             if flight is not None:
                 return flight
 
-    def _outcome(self, assessment: Assessment, asked: Asked) -> Judged | Failed:
-        if asked.failure is not None or asked.reply is None:
-            failure = asked.failure or Failure.ERROR
-            return failed(failure, self._policy, assessment, error_type=asked.error_type, call=asked.call)
-        outcome = judge(asked.reply, self._policy, assessment, asked.call)
-        if isinstance(outcome, Judged) and outcome.text and asked.boundary and asked.boundary in outcome.text.lower():
-            # The critic repeats its question, which is for no client.
-            return replace(outcome, text=standby_text(outcome.verdict, self._policy), defaulted=True)
-        return outcome
-
     def _warn_of_loop(self) -> None:
         _logger.log(
             logging.DEBUG if self._loop_reported else logging.WARNING,
@@ -198,22 +210,51 @@ class Reflector:
         )
         self._loop_reported = True
 
-    def _permitted(
-        self, progress: Progress, model: CriticModel, prompt: Prompt
-    ) -> Generator[Step, Any, Asked | GateReason]:
-        """Ask when the limits let it, and tell them what came of it."""
+    def _asked(self, question: _Question) -> Generator[Step, Any, Asked | GateReason]:
+        """Ask about the draft as a whole or, where nothing may go out unread, in parts."""
+        policy, turn, hit = self._policy, question.progress.turn, question.assessment.sensitive_hit
+        if not self._in_parts:
+            prompt = prompt_of(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit)
+            return (yield from self._permitted(question, [prompt]))
+        prompts, unread = windowed_prompts(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit)
+        asked = yield from self._permitted(question, prompts)
+        if isinstance(asked, GateReason) or (len(prompts) == 1 and not unread):
+            return asked
+        asked = replace(asked, unread=unread, parts=asked.parts or (asked,))
+        reasons = self._reasons(question, asked)
+        if not reasons or unread:
+            return asked
+        prompt = revision_prompt(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit, reasons=reasons)
+        revision = yield from self._permitted(question, [prompt])
+        if isinstance(revision, GateReason):
+            return asked
+        return replace(asked, call=merged([asked.call, revision.call]), revision=revision)
+
+    def _reasons(self, question: _Question, asked: Asked) -> list[str]:
+        """Return what is wrong with the parts of a draft that may be revised; empty when there is none."""
+        outcomes = [self._judge.outcome(part, question.assessment) for part in asked.parts]
+        judged = [each for each in outcomes if isinstance(each, Judged)]
+        if len(judged) < len(outcomes) or any(each.verdict is Verdict.REFUSE for each in judged):
+            return []
+        revised = [each for each in judged if each.verdict is Verdict.REVISE]
+        return reasons_of(revised) or ["a part breaks a rule"] * bool(revised)
+
+    def _permitted(self, question: _Question, prompts: Sequence[Prompt]) -> Generator[Step, Any, Asked | GateReason]:
+        """Ask when the limits let it, and tell them what came of it. Several prompts are reserved at once."""
         if given_up() >= MOST_GIVEN_UP:
             return GateReason.CIRCUIT_OPEN  # a model that hangs is one that fails
         lasts = 2 * (self._policy.timeout + self._hooks.limit)  # hooks are told twice; the rest is for a busy loop
-        permit = self._limits.admit(normalise_sku(model.name), prompt.size, lasts, _ids_of(progress.turn))
+        model, progress, place = question.model, question.progress, Place()
+        size, calls = sum(prompt.size for prompt in prompts), len(prompts)
+        permit = self._limits.admit(normalise_sku(model.name), size, lasts * calls, _ids_of(progress.turn), calls=calls)
         if isinstance(permit, GateReason):
             if permit is GateReason.CIRCUIT_OPEN:
                 self._prober.ask(model, progress.record)
             return permit
         asked: Asked | None = None
-        place = Place()
+        before, progress.call = progress.call, None
         try:
-            asked = yield from self._ask(progress, model, prompt, place)
+            asked = yield from self._ask_all(question, prompts, place)
             return asked
         finally:
             place.give_up()
@@ -221,12 +262,34 @@ class Reflector:
                 permit.settle(progress.call, Failure.CANCELLED)
             else:
                 fault = asked.fault
+                slowest = max(part.call.latency_s for part in asked.parts or (asked,))
                 permit.settle(
-                    progress.call, asked.failure, unbilled=asked.unbilled, retry_after=fault and fault.retry_after
+                    replace(asked.call, latency_s=slowest),
+                    asked.failure,
+                    unbilled=asked.unbilled,
+                    retry_after=fault and fault.retry_after,
                 )
                 if fault is not None:
                     self._warn_operator(model.name, asked, fault)
                 self._prober.ask(model, progress.record)
+            progress.call = _together(before, progress.call)
+
+    def _ask_all(self, question: _Question, prompts: Sequence[Prompt], place: Place) -> Generator[Step, Any, Asked]:
+        """Ask until a part is refused, or the critic's model is out of service."""
+        asked = yield from self._ask(question.progress, question.model, prompts[0], place)
+        parts = [asked]
+        for prompt in prompts[1:]:
+            outcome = self._judge.outcome(asked, question.assessment)
+            if isinstance(outcome, Failed) and outcome.failure not in UNJUDGED:
+                break
+            if outcome.verdict is Verdict.REFUSE:
+                break
+            asked = yield from self._ask(question.progress, question.model, prompt, place)
+            parts.append(asked)
+        if len(prompts) == 1:
+            return asked
+        broken = next((part for part in parts if part.failure is not None), parts[-1])
+        return replace(broken, call=merged([part.call for part in parts]), reply=None, parts=tuple(parts))
 
     def _warn_operator(self, model: str, asked: Asked, fault: Fault) -> None:
         """Log once a minute what only the operator can mend, without the provider's message."""
@@ -290,12 +353,13 @@ class Reflector:
         except BaseException as caught:
             error = caught
         call = model_call(name, reply, error, time.perf_counter() - began)
-        call = progress.call = replace(call, omitted=prompt.omitted)
+        call = replace(call, omitted=prompt.omitted)
+        progress.call = _together(progress.call, call)
         record.call_ended(call, run_id)
         output = "" if reply is None else _as_text(reply.content)
         usage = {} if reply is None else reply.usage
         yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id))
-        return replace(_ended(call, reply, error), boundary=prompt.boundary)
+        return replace(_ended(call, reply, error), prompt=prompt)
 
     def _tell(self, make: Callable[[], Coroutine[Any, Any, None]]) -> Generator[Step, Any, None]:
         if not self._hooks:
@@ -304,6 +368,12 @@ class Reflector:
             yield AwaitStep(make, self._caller, self._hooks.limit)
         except Exception as error:
             _logger.warning("the hooks could not be told: %s", qualified_name(type(error)))
+
+
+def _together(before: ModelCall | None, call: ModelCall | None) -> ModelCall | None:
+    """Return the record of the calls about a draft so far."""
+    calls = [each for each in (before, call) if each is not None]
+    return merged(calls) if calls else None
 
 
 def _ended(call: ModelCall, reply: Reply | None, error: BaseException | None) -> Asked:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from draftcritic.core import Failure, ModelCall
+from draftcritic.core import Failure, ModelCall, Prompt
 from draftcritic.engine._failures import Fault
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._ports import Reply
@@ -29,8 +29,11 @@ class Asked:
         failure: in which way it failed when there is none.
         error_type: the qualified name of the exception behind that.
         unbilled: it failed in a way that no provider bills.
-        boundary: the boundary of the question.
+        prompt: the question.
         fault: what the exception says.
+        parts: how the calls about the parts of a draft ended, when it was asked about in parts; there is no reply then.
+        unread: characters at the end of the draft that are in no part.
+        revision: how the call for a revision of the whole draft ended, when there was one.
     """
 
     call: ModelCall
@@ -38,8 +41,11 @@ class Asked:
     failure: Failure | None = None
     error_type: str | None = None
     unbilled: bool = False
-    boundary: str = ""
+    prompt: Prompt | None = None
     fault: Fault | None = None
+    parts: tuple[Asked, ...] = ()
+    unread: int = 0
+    revision: Asked | None = None
 
 
 class Flight:

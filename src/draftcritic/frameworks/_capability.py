@@ -96,9 +96,9 @@ class CriticCapability:
             sensitive_tags=tags_of(sensitive_tags),
             preferences=preferences_of(preferences),
             fabrication_mode=FabricationMode.OFF,
+            profile=Profile.SYMFONIC,
             rules_source=rules_source,
             prompt_template=prompt_template,
-            profile=Profile.SYMFONIC,
         )
         self._model_provider = model_provider
         self._model_config = model_config

@@ -65,9 +65,9 @@ def policy_of(
         trivial_ack_patterns=tuple(getattr(config, "metacognition_trivial_ack_patterns", None) or ()),
         gate=getattr(config, "metacognition_gate", None),
         fabrication_mode=FabricationMode.OFF,
+        profile=Profile.SYMFONIC,
         rules_source=rules_source,
         prompt_template=prompt_template,
-        profile=Profile.SYMFONIC,
     )
 
 

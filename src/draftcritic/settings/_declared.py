@@ -126,7 +126,15 @@ class DeclaredSettings(BaseSettings):
         default=Policy.fabrication_refuse_threshold,
     )
     on_failure: types.OnFailureWord = setting(
-        "The verdict when the critic itself fails.", "approve, refuse", default=OnFailure.APPROVE
+        "What becomes of the draft when the critic's model cannot be reached or breaks down.",
+        "approve, refuse",
+        default=OnFailure.APPROVE,
+    )
+    on_unjudged: types.OnUnjudgedWord = setting(
+        "What mode = enforce does with a draft that the critic did not judge: its provider rejected the prompt, the "
+        "reply has no verdict, or the draft is too long for `max_windows`.",
+        "approve, refuse",
+        default=Policy.on_unjudged,
     )
     default_revision: types.Text = setting(
         "Stands in for the draft when the critic says revise and gives no text.",
@@ -231,6 +239,11 @@ class DeclaredSettings(BaseSettings):
         "Characters of draft, preferences and rules that the critic is shown; a mark says where some are left out.",
         "a whole number from 1000 to 10000000",
         default=Policy.prompt_budget,
+    )
+    max_windows: types.Windows = setting(
+        "Prompts that mode = enforce may ask about one draft that is longer than `prompt_budget`, in parts.",
+        "a whole number from 1 to 100",
+        default=Policy.max_windows,
     )
     reload_interval: types.Seconds = setting(
         "Seconds between two looks at whether the file of `config` has changed; 0 never looks.",

@@ -52,6 +52,7 @@ def policy_of(settings: Settings) -> Policy:
         prompt_template=settings.prompt_template,
         timeout=settings.timeout,
         on_failure=settings.on_failure,
+        on_unjudged=settings.on_unjudged,
         fail_closed_tags=frozenset(settings.fail_closed_tags),
         default_revision=settings.default_revision,
         default_refusal=settings.default_refusal,
@@ -59,6 +60,7 @@ def policy_of(settings: Settings) -> Policy:
         on_limit=settings.on_limit,
         on_refused_calls=settings.on_refused_calls,
         prompt_budget=settings.prompt_budget,
+        max_windows=settings.max_windows,
     )
 
 

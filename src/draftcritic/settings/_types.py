@@ -29,6 +29,7 @@ from draftcritic.core import (
     OnFailure,
     OnLimit,
     OnRefusedCalls,
+    OnUnjudged,
     Rule,
     Streams,
     normalise_sku,
@@ -247,6 +248,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 ModeWord = Annotated[Mode, BeforeValidator(_word(Mode))]
 FabricationWord = Annotated[FabricationMode, BeforeValidator(_word(FabricationMode))]
 StreamsWord = Annotated[Streams, BeforeValidator(_word(Streams))]
+OnUnjudgedWord = Annotated[OnUnjudged, BeforeValidator(_word(OnUnjudged))]
 OnLimitWord = Annotated[OnLimit, BeforeValidator(_word(OnLimit))]
 OnRefusedCallsWord = Annotated[OnRefusedCalls, BeforeValidator(_word(OnRefusedCalls))]
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
@@ -264,6 +266,7 @@ Budget = Annotated[
     BeforeValidator(_budget),
 ]
 QueueSize = Annotated[int, BeforeValidator(_number), Field(ge=1, le=1_000_000)]
+Windows = Annotated[int, BeforeValidator(_number), Field(ge=1, le=100)]
 Workers = Annotated[int, BeforeValidator(_number), Field(ge=1, le=64)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_comma_separated)]
 Floors = Annotated[tuple[Annotated[GateReason, BeforeValidator(_floor)], ...], BeforeValidator(_comma_separated)]
