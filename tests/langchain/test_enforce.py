@@ -199,20 +199,21 @@ def test_every_generation_is_judged_by_itself(telemetry: Telemetry) -> None:
 
 class TestFailure:
     def test_open(self, telemetry: Telemetry) -> None:
-        enforce(telemetry, "no json")
+        enforce(telemetry, "no json", on_unjudged="approve")
         assert Chat(answers=[DRAFT]).invoke("q").content == DRAFT
         assert [(r["draftcritic.failure"], r["draftcritic.action"]) for r in telemetry.reviews()] == [
             ("unparsable", "failed_open")
         ]
 
     def test_closed(self, telemetry: Telemetry) -> None:
-        enforce(telemetry, "no json", on_failure="refuse", default_refusal=SAFE)
+        enforce(telemetry, "no json", default_refusal=SAFE)
         assert Chat(answers=[DRAFT]).invoke("q").content == SAFE
         assert [c.text for c in StreamingChat(answers=[DRAFT]).stream("q")] == [SAFE]
         assert {r["draftcritic.action"] for r in telemetry.reviews()} == {"failed_closed"}
 
     def test_closed_for_a_tag(self, telemetry: Telemetry) -> None:
-        enforce(telemetry, "no json", sensitive_tags=["pii"], fail_closed_tags=["pii"], default_refusal=SAFE)
+        tags = {"sensitive_tags": ["pii"], "fail_closed_tags": ["pii"]}
+        enforce(telemetry, "no json", on_unjudged="approve", default_refusal=SAFE, **tags)
         log = {"activated_nodes": [{"score": 1, "tags": ["pii"]}]}
         assert Chat(answers=[DRAFT]).invoke("q").content == DRAFT
         assert Chat(answers=[DRAFT]).invoke("q", config={"metadata": {"draftcritic": log}}).content == SAFE

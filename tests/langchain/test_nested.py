@@ -187,7 +187,8 @@ def test_a_critic_that_asks_from_a_bare_thread_is_reviewed_and_the_loop_ends(pat
         assert DraftCriticInstrumentor().flush(20)
     reviews = telemetry.reviews()
     # A review ends after the one that its call brought about, or before.
-    assert sorted(r.get("draftcritic.verdict", "") for r in reviews) == ["", *["approve"] * 11]
+    # From the second one on the critic only repeats its draft, which is no verdict.
+    assert sorted(r.get("draftcritic.verdict", "") for r in reviews) == [*[""] * 11, "approve"]
     assert [r["draftcritic.gate.reason"] for r in reviews].count("loop") == 1
     assert len(judge.calls) == 11
 

@@ -394,3 +394,9 @@ def test_a_span_that_is_not_sampled_stays_in_the_trace_of_its_parent() -> None:
     harness.record(review(), Origin(trace.set_span_in_context(parent, Context())))
     assert not harness.spans
     assert harness.log.trace_id == 7
+
+
+@pytest.mark.parametrize("ambiguous", [True, False])
+def test_an_unclear_reply_is_marked(harness: Harness, ambiguous: bool) -> None:
+    harness.record(review(Judged(Verdict.REFUSE, "No.", call=CALL, ambiguous=ambiguous)))
+    assert harness.span.attributes.get("draftcritic.reply.ambiguous") is (ambiguous or None)

@@ -186,6 +186,12 @@ _MODELS = (
         when="it is so",
     ),
     AttributeInfo(
+        names.REPLY_AMBIGUOUS,
+        "boolean",
+        "The critic's reply was not one clear verdict, and its strictest one counts.",
+        when="it is so",
+    ),
+    AttributeInfo(
         names.PROMPT_OMITTED,
         "int",
         "How much the budget of the critic's prompt left out.",

@@ -35,6 +35,7 @@ def review_attributes(
     if isinstance(reflection, Judged):
         attributes[names.PREFERENCES_MATCHED] = len(reflection.matched_preferences)
         put(attributes, names.RULES_BROKEN, reflection.broken or None)
+        put(attributes, names.REPLY_AMBIGUOUS, reflection.ambiguous or None)
     if review.call is not None:
         _put_call(attributes, review.call)
     _put_assessment(attributes, review.assessment, threshold)
