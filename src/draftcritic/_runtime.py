@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, OnRefusedCalls, Review, Turn, Verdict, described
-from draftcritic.engine import QUEUE_FULL, BackgroundRunner, CriticModel, TimedCaller
+from draftcritic.engine import QUEUE_FULL, BackgroundRunner, Critic, CriticModel, TimedCaller
 from draftcritic.langchain import (
     Caught,
     ChatModelCritic,
@@ -20,6 +20,7 @@ from draftcritic.langchain import (
     OwnLoop,
     OwnPrompts,
     WithoutCalls,
+    bare_turn,
     extract,
     has_sensitive_tag,
 )
@@ -121,14 +122,29 @@ class Runtime:
             self.observer.displaced()
 
     def _review(self, caught: Caught, wanted: Callable[[], bool] | None = None) -> Review:
-        critic, turn = self._rules.critic(), self._turn(caught)
+        critic = self._rules.critic()
+        try:
+            turn = self._turn(caught)
+        except Exception as error:
+            return self._unread(critic, caught, error, wanted)
         if not caught.complete:
             return critic.decline(turn, GateReason.ABANDONED, caught.origin, wanted=wanted)
         return critic.review(turn, self._model(caught), caught.origin, wanted=wanted)
 
     async def _areview(self, caught: Caught) -> Review:
         critic = await self._rules.acritic()
-        return await critic.areview(self._turn(caught), self._model(caught), caught.origin)
+        try:
+            turn = self._turn(caught)
+        except Exception as error:
+            return self._unread(critic, caught, error)
+        return await critic.areview(turn, self._model(caught), caught.origin)
+
+    def _unread(
+        self, critic: Critic, caught: Caught, error: Exception, wanted: Callable[[], bool] | None = None
+    ) -> Review:
+        """Record a draft whose turn could not be read, closed where the settings say so."""
+        closed = self._enforces and self._fails_closed(caught.metadata)
+        return critic.fail(bare_turn(caught), error, caught.origin, closed=closed, wanted=wanted)
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
         return [self._replacement(review) for review in reviews] if self._enforces else ()

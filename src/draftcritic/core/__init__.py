@@ -56,8 +56,9 @@ from draftcritic.core._review import (
 )
 from draftcritic.core._rule_ids import OTHER_RULE, Rule, RuleIds, rule_id
 from draftcritic.core._sku import SkuBound, normalise_sku
+from draftcritic.core._trust import support_of
 from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
-from draftcritic.core._well_formed import well_formed
+from draftcritic.core._well_formed import is_invisible, well_formed
 from draftcritic.core._windows import ABOUT_REVISION, windows
 from draftcritic.core._words import (
     Action,
@@ -170,6 +171,7 @@ __all__ = [
     "fabrication_event",
     "find_in",
     "hard_fire",
+    "is_invisible",
     "normalise_sku",
     "parse_reflection_output",
     "price_usd",
@@ -180,6 +182,7 @@ __all__ = [
     "resolve_model_name",
     "room_for_draft",
     "rule_id",
+    "support_of",
     "took_tool_action",
     "undecided",
     "usage_from",

@@ -40,6 +40,8 @@ from draftcritic.core import (
     described,
     draft_has_claims,
     find_in,
+    is_invisible,
+    support_of,
     undecided,
 )
 from draftcritic.engine._failures import qualified_name
@@ -142,6 +144,35 @@ class Critic:
             return undecided(reason)
 
         return drive(self._flow(Progress.of(turn, origin, wanted), unasked))
+
+    def fail(
+        self,
+        turn: Turn,
+        error: Exception,
+        origin: Any = None,
+        *,
+        closed: bool = False,
+        wanted: Callable[[], bool] | None = None,
+    ) -> Review:
+        """Record a draft that could not be read for its review. Raises nothing of the critic's own.
+
+        Args:
+            turn: what is known of it.
+            error: what kept it from being read.
+            origin: where the draft is in its trace.
+            closed: the draft does not pass, whatever the turn says.
+            wanted: see `review`.
+        """
+
+        def unread(progress: Progress) -> _Deciding:
+            yield from ()
+            if is_invisible(turn.draft):
+                progress.assessment = Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
+                return undecided(GateReason.NOT_A_DRAFT)
+            failed = self._own_fault(progress, error)
+            return replace(failed, closed=True, text=self._policy.default_refusal) if closed else failed
+
+        return drive(self._flow(Progress.of(turn, origin, wanted), unread))
 
     def _decision(self, model: ModelSource, findings: Findings | None) -> Callable[[Progress], _Deciding]:
         return lambda progress: self._decide(progress, model, findings)
@@ -267,12 +298,25 @@ class Critic:
             # Nothing else tells of this draft.
             self._quietly(lambda: self._observer.dropped("error"))
         if progress.assessment is None:
+            hits = self._hits(progress.turn)
             progress.assessment = Assessment(
-                GateDecision.FIRED, GateReason.GATE_ERROR, (GateReason.GATE_ERROR,), gate_error=qualified_name(kind)
+                GateDecision.FIRED,
+                GateReason.GATE_ERROR,
+                (GateReason.GATE_ERROR,),
+                sensitive_hit=next(iter(hits), None),
+                gate_error=qualified_name(kind),
+                sensitive_hits=hits,
             )
         return self._judge.failed(
             Failure.ERROR, progress.assessment, error_type=qualified_name(kind), call=progress.call
         )
+
+    def _hits(self, turn: Turn) -> tuple[str, ...]:
+        """Return the sensitive tags of a turn; those that fail closed where it cannot be read, as it may hide one."""
+        try:
+            return support_of(turn, self._policy.all_sensitive_tags).hits
+        except Exception:
+            return tuple(sorted(self._policy.fail_closed_tags))
 
     def _finish(self, progress: Progress, outcome: Outcome) -> Review:
         review = Review(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from draftcritic.langchain._backing import has_sensitive_tag
 from draftcritic.langchain._caught import Answer, Caught, Draft
-from draftcritic.langchain._extract import draft_text, extract, is_no_draft
+from draftcritic.langchain._extract import bare_turn, draft_text, extract, is_no_draft
 from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
 from draftcritic.langchain._hold import HoldingInterceptor
 from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
@@ -37,6 +37,7 @@ __all__ = [
     "SpliceError",
     "WithoutCalls",
     "as_chunk",
+    "bare_turn",
     "draft_text",
     "extract",
     "has_sensitive_tag",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from draftcritic.core import Turn, reported_model_name, resolve_model_name
+from draftcritic.engine import current_activation
 from draftcritic.langchain._backing import backing_of
 from draftcritic.langchain._caught import Answer, Caught, are_calls, text_of_answers
 from draftcritic.langchain._conversation import read_conversation
@@ -59,6 +60,21 @@ def extract(
         conversation_id=_first_text(metadata, "conversation_id", "thread_id"),
         session_id=_first_text(metadata, "session_id"),
         user_id=_first_text(metadata, "user_id"),
+    )
+
+
+def bare_turn(caught: Caught) -> Turn:
+    """Return the turn of a caught draft of which nothing but the text and the application's activation log is read."""
+    try:
+        draft = "" if is_no_draft(caught) else draft_text(caught.answers)
+    except Exception:
+        draft = "[unreadable]"
+    return Turn(
+        draft=draft,
+        run_id=caught.run_id,
+        activation=current_activation() or {},
+        streamed=caught.streamed,
+        exposed=caught.exposed,
     )
 
 
