@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -20,7 +21,20 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import Field
 from support.chat import Chat, StreamingChat
-from support.leaks import ASK, ASYNC, DRAFT, HAS_V3, SAFE, SECRET, SYNC, Ears, async_graph, enforce, sync_graph
+from support.leaks import (
+    ASK,
+    ASYNC,
+    DRAFT,
+    HAS_V3,
+    SAFE,
+    SECRET,
+    SYNC,
+    VERDICTS,
+    Ears,
+    async_graph,
+    enforce,
+    sync_graph,
+)
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
@@ -420,3 +434,39 @@ class TestProtocolEvents:
         expected = ask()
         enforce(telemetry, APPROVE)
         assert ask() == expected
+
+
+IDLE = 0.4
+
+
+@pytest.mark.parametrize("verdict", [APPROVE, "refuse"])
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+async def test_an_idle_timeout_does_not_fire_while_the_model_writes_and_the_critic_reads(
+    way: str, verdict: str, telemetry: Telemetry
+) -> None:
+    types = pytest.importorskip("langgraph.types")
+    if not hasattr(types, "TimeoutPolicy") or sys.version_info < (3, 11):
+        pytest.skip("this LangGraph has no idle timeouts, or gives its nodes no configuration")
+
+    class Slow(StreamingChat):
+        async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            async for chunk in super()._astream(*args, **kwargs):
+                await asyncio.sleep(IDLE / 3)
+                yield chunk
+
+    async def node(state: MessagesState) -> Any:
+        model = Slow(answers=[DRAFT])
+        if way == "invoke":
+            return {"messages": [await model.ainvoke(state["messages"])]}
+        chunks = [chunk async for chunk in model.astream(state["messages"])]
+        return {"messages": [AIMessage("".join(chunk.text for chunk in chunks))]}
+
+    critic = Chat(answers=[VERDICTS.get(verdict, verdict)], delay=2 * IDLE)
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", model=critic)
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", node, timeout=types.TimeoutPolicy(idle_timeout=IDLE))
+    builder.add_edge(START, "model")
+    builder.add_edge("model", END)
+    seen = [m async for m, _ in builder.compile().astream(ASK, stream_mode="messages")]
+    assert (SAFE if verdict == "refuse" else SECRET) in "".join(m.text for m in seen)
+    assert SECRET not in repr(seen) or verdict == APPROVE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 _FORMAT_KEYS = frozenset(
@@ -24,6 +25,7 @@ _FORMAT_KEYS = frozenset(
         "structured_outputs",  # vLLM
         "json_schema",
         "json_mode",
+        "textFormat",  # Bedrock
     }
 )
 _MIME_KEYS = frozenset({"response_mime_type", "responseMimeType"})
@@ -32,7 +34,6 @@ _TABLES = frozenset(
         "output_config",  # Anthropic, Bedrock
         "outputConfig",
         "text",  # OpenAI's Responses API
-        "textFormat",
         "generation_config",  # Google
         "generationConfig",
         "extra_body",
@@ -62,13 +63,11 @@ def asks_for_structure(call_kwargs: Mapping[str, Any], model: Any = None) -> boo
         return False
     extra = getattr(model, "model_extra", None)
     given = {**fields, **(extra if isinstance(extra, Mapping) else {})}
-    return _says_so({key: value for key, value in given.items() if key not in call_kwargs}, _DEPTH)
+    return _says_so(given, _DEPTH, but=call_kwargs)
 
 
-def _says_so(parameters: Mapping[str, Any], depth: int) -> bool:
-    if _LOOKED_AT.isdisjoint(parameters):
-        return False
-    for key in _LOOKED_AT.intersection(parameters):
+def _says_so(parameters: Mapping[str, Any], depth: int, but: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    for key in _LOOKED_AT.intersection(parameters).difference(but):
         value = parameters[key]
         if key in _FORMAT_KEYS:
             if _is_format(value):
@@ -76,7 +75,7 @@ def _says_so(parameters: Mapping[str, Any], depth: int) -> bool:
         elif key in _MIME_KEYS:
             if isinstance(value, str) and (value.endswith("json") or "x.enum" in value):
                 return True
-        elif depth and _says_so(_table(value), depth - 1):
+        elif depth and _says_so(_table(value), depth - 1, but):
             return True
     return False
 
