@@ -119,7 +119,7 @@ async def test_a_coroutine_that_does_not_wait_for_a_thread_is_told_so(monkeypatc
     with pytest.raises(NoThreadError):
         await caller.acall(lambda: None, LONG, waits=False)
     with pytest.raises(TimeoutError):
-        await caller.acall(lambda: None, 0.01)
+        await caller.acall(lambda: None, 0.01)  # waits for a thread in vain
     release.set()
     assert await busy
     assert await caller.acall(lambda: "served", LONG) == "served"

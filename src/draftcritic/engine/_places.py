@@ -29,9 +29,11 @@ class _GivenUp:
 class Place:
     """The place of one call among those that may run at once: held by each thread that works for it."""
 
-    __slots__ = ("_holders", "_lock")
+    __slots__ = ("_holders", "_lock", "queued")
 
     def __init__(self) -> None:
+        self.queued = 0.0
+        """Seconds that the call has waited for a thread."""
         self._lock = threading.Lock()
         self._holders = 0
 

@@ -47,7 +47,7 @@ from draftcritic.engine._reflection import (
 )
 from draftcritic.engine._sharing import Asked, Flight, Sharing
 from draftcritic.engine._steps import AskStep, AwaitStep, MakeStep, Step
-from draftcritic.engine._timed import TimedCaller
+from draftcritic.engine._timed import QUEUE_TIMEOUTS, BusyError, TimedCaller
 
 ModelSource = CriticModel | Callable[[], CriticModel]
 """A model to ask, or what makes one when it is needed."""
@@ -243,7 +243,8 @@ class Reflector:
         """Ask when the limits let it, and tell them what came of it. Several prompts are reserved at once."""
         if given_up() >= MOST_GIVEN_UP:
             return GateReason.CIRCUIT_OPEN  # a model that hangs is one that fails
-        lasts = 2 * (self._policy.timeout + self._hooks.limit)  # hooks are told twice; the rest is for a busy loop
+        # Hooks are called twice; one timeout is for a busy loop.
+        lasts = (QUEUE_TIMEOUTS + 2) * self._policy.timeout + 2 * self._hooks.limit
         model, progress, place = question.model, question.progress, Place()
         size, calls = sum(prompt.size for prompt in prompts), len(prompts)
         permit = self._limits.admit(normalise_sku(model.name), size, lasts * calls, _ids_of(progress.turn), calls=calls)
@@ -256,6 +257,8 @@ class Reflector:
         try:
             asked = yield from self._ask_all(question, prompts, place)
             return asked
+        except BusyError:
+            return GateReason.BUSY  # it was not made
         finally:
             place.give_up()
             if asked is None:
@@ -338,7 +341,9 @@ class Reflector:
             return ()
         return found
 
-    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place) -> Generator[Step, Any, Asked]:
+    def _ask(
+        self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place
+    ) -> Generator[Step, Any, Asked | GateReason]:
         """Ask, and tell record and hooks before and, however it ends, after."""
         run_id, record = progress.turn.run_id, progress.record
         name, messages = model.name, model.messages(to_messages(prompt))
@@ -352,13 +357,16 @@ class Reflector:
             reply = yield AskStep(model, messages, self._policy.timeout, record, place)
         except BaseException as caught:
             error = caught
-        call = model_call(name, reply, error, time.perf_counter() - began)
+        call = model_call(name, reply, error, max(0.0, time.perf_counter() - began - place.queued))
         call = replace(call, omitted=prompt.omitted)
-        progress.call = _together(progress.call, call)
+        if not isinstance(error, BusyError):
+            progress.call = _together(progress.call, call)
         record.call_ended(call, run_id)
         output = "" if reply is None else _as_text(reply.content)
         usage = {} if reply is None else reply.usage
         yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id))
+        if isinstance(error, BusyError):
+            raise error
         return replace(_ended(call, reply, error), prompt=prompt)
 
     def _tell(self, make: Callable[[], Coroutine[Any, Any, None]]) -> Generator[Step, Any, None]:

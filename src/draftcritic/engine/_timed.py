@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -22,6 +23,8 @@ _KEPT_THREADS = 8
 """How many idle threads wait for the next call; more end with their call."""
 _IDLE_SECONDS = 30.0
 """How long an idle thread waits for the next call before it ends."""
+QUEUE_TIMEOUTS = 3
+"""How many timeouts a coroutine's call waits for a thread. That is not the time of the call."""
 _AT_THE_END = "at interpreter shutdown"
 """What Python says when no thread can be started any more."""
 
@@ -42,6 +45,10 @@ class NoThreadError(RuntimeError):
     """There is no thread for a blocking call."""
 
 
+class BusyError(TimeoutError):
+    """A call has waited for a thread too long, and was not made."""
+
+
 class _Full(Enum):
     """What becomes of a call for which no thread is idle, while many are busy."""
 
@@ -57,6 +64,7 @@ class _Call(Generic[T]):
         self.function: Callable[[], T] | None = function
         self.done = threading.Event()
         self.given_up = False
+        self.began: float | None = None
         self.wake: Callable[[], None] | None = None
         self._place = current_place()
         self._result: T | None = None
@@ -67,6 +75,9 @@ class _Call(Generic[T]):
     def run(self) -> None:
         function, self.function = self.function, None
         assert function is not None  # noqa: S101 - a call runs once
+        self.began = time.monotonic()
+        if self.wake is not None:
+            self.wake()
         try:
             self._result = function()
         except BaseException as error:
@@ -144,29 +155,39 @@ class TimedCaller:
 
         Args:
             function: see `call`.
-            timeout: see `call`.
-            waits: wait for a thread when all are busy, within the same limit, and do not raise at once.
+            timeout: seconds from the moment when a thread makes the call.
+            waits: wait for a thread when all are busy, up to `QUEUE_TIMEOUTS` times the timeout, and do not raise at
+                once.
 
         Raises:
             NoThreadError: all threads are busy, and `waits` is false.
+            BusyError: no thread has become free in time.
         """
-        loop, call = asyncio.get_running_loop(), _Call(function)
-        answered = loop.create_future()
+        loop, call, place = asyncio.get_running_loop(), _Call(function), current_place()
+        changed = asyncio.Event()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the loop is closed, and the call was given up
-                loop.call_soon_threadsafe(settle)
+                loop.call_soon_threadsafe(changed.set)
 
-        def settle() -> None:
-            if not answered.done():
-                answered.set_result(None)
-
-        call.wake = wake
+        call.wake, queued = wake, time.monotonic()
         self._start(call, _Full.QUEUE if waits else _Full.REFUSE)
         try:
-            await asyncio.wait({answered}, timeout=timeout)
+            while not call.done.is_set():
+                since, limit = (queued, QUEUE_TIMEOUTS * timeout) if call.began is None else (call.began, timeout)
+                left = since + limit - time.monotonic()
+                if left <= 0:
+                    break
+                changed.clear()
+                if not call.done.is_set():
+                    with suppress(TimeoutError, asyncio.TimeoutError):
+                        await within(changed.wait(), left)
         finally:
             late = self._given_up(call)
+            if place is not None and call.began is not None:
+                place.queued = call.began - queued
+        if late and call.began is None:
+            raise BusyError(f"no thread was free within {QUEUE_TIMEOUTS * timeout} s")
         if late:
             raise TimeoutError(f"no answer within {timeout} s")
         return call.outcome()
