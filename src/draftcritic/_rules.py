@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
+from draftcritic.core import Mode
 from draftcritic.core._secrets import error_summary
 from draftcritic.engine import Critic, Limiter, Sharing, WatchedFile, load_hooks
 
@@ -49,7 +50,7 @@ class Rules:
         self._first = settings
         self._observer = observer
         self._hooks = (*settings.hooks, *load_hooks())
-        self._limiter = Limiter(settings.limits(), on_circuit=observer.circuit)
+        self._limiter = Limiter(settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit)
         self._sharing = Sharing(settings.share_window)
         self._critic = self._made(settings.policy())
         self._complaint = ""

@@ -23,6 +23,7 @@ from draftcritic.langchain import (
     bare_turn,
     extract,
     has_sensitive_tag,
+    root_run,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +164,11 @@ class Runtime:
             trust_documents=settings.retriever_scores_trusted or not self._enforces,
             trust_request=settings.trust_request_metadata,
         )
-        return replace(turn, repeats_question=self._own_prompts.repeated_in(caught.prompt))
+        return replace(
+            turn,
+            repeats_question=self._own_prompts.repeated_in(caught.prompt),
+            root_run=root_run(caught.context),
+        )
 
     def _model(self, caught: Caught) -> Callable[[], CriticModel]:
         return _Source(self, caught)

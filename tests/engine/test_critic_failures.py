@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 
 import pytest
 from pydantic import BaseModel
@@ -174,7 +175,15 @@ async def test_what_stops_the_caller_goes_through_as_it_is_and_ends_the_record(s
     assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
     assert observer.reviews[0].action == "recorded"
     assert [moment for moment, _ in observer.moments] == ["start", "end"]
-    assert [heard[0] for heard in listener.heard] == ["start", "end"]
+    assert heard_by(listener, 2) == ["start", "end"]
+
+
+def heard_by(listener, moments):
+    """What a listener hears whom a stopped review does not wait for."""
+    deadline = time.monotonic() + 20
+    while len(listener.heard) < moments and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return [heard[0] for heard in listener.heard]
 
 
 class HangingModel(ScriptedCriticModel):
@@ -197,7 +206,31 @@ async def test_a_cancelled_review_ends_its_record_and_tells_the_hooks():
         await task
     assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
     assert observer.reviews[0].call.error_type == "asyncio.exceptions.CancelledError"
+    assert [heard[0] for heard in listener.heard] == ["start"]
+    await asyncio.sleep(0.1)
     assert [heard[0] for heard in listener.heard] == ["start", "end"]
+
+
+@pytest.mark.parametrize("moment", ["on_llm_start", "on_llm_end"])
+async def test_a_cancelled_review_does_not_wait_for_a_hook(moment):
+    began, model = asyncio.Event(), HangingModel()
+
+    class Slow(Listener):
+        async def wait(self, *_):
+            began.set()
+            await asyncio.sleep(3)
+
+    hook = Slow()
+    setattr(hook, moment, hook.wait)
+    task = asyncio.create_task(Critic(Policy(), Mode.OBSERVE, RecordingObserver(), [hook]).areview(DRAFT, model))
+    await asyncio.wait_for((model.asked if moment == "on_llm_end" else began).wait(), 30)
+    task.cancel()
+    started = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - started < 1.5
+    if moment == "on_llm_end":
+        await asyncio.wait_for(began.wait(), 30)
 
 
 def test_a_review_whose_coroutine_is_closed_ends_its_record_and_tells_the_hooks():
@@ -212,7 +245,7 @@ def test_a_review_whose_coroutine_is_closed_ends_its_record_and_tells_the_hooks(
     coroutine.send(None)
     coroutine.close()
     assert [(r.outcome.kind, r.verdict, r.failure) for r in observer.reviews] == [("cancelled", None, None)]
-    assert [heard[0] for heard in listener.heard] == ["end"]
+    assert heard_by(listener, 1) == ["end"]
     assert not is_reviewing()
 
 

@@ -86,6 +86,17 @@ class TestSampling:
 
         assert Limiter(LimitRules()).samples(fail, "run", ())
 
+    def test_in_enforce_no_trace_or_run_id_decides_and_an_outermost_run_shares_its_draw(self):
+        limiter = Limiter(LimitRules(sample_rate=0.5), draws=True)
+        for traces in ([2**128 - 1] * 400, [1] * 400, range(1, 401), [None] * 400):
+            assert 130 < sum(sampled(limiter, traces)) < 270
+        by_run = [limiter.samples(lambda: 1, f"model {n}", (), f"root {n // 4}") for n in range(1600)]
+        assert all(len(set(by_run[n : n + 4])) == 1 for n in range(0, 1600, 4))
+        assert 130 < sum(by_run[::4]) < 270
+        for number in range(5000):
+            limiter.samples(lambda: 1, f"another {number}", ())
+        assert len(limiter._draws._drawn) == 4096
+
 
 class TestBudgets:
     def test_reviews_per_minute(self):

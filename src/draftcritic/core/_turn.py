@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ class Turn:
     Attributes:
         draft: the text parts of the answer, in order.
         run_id: the id of the model run that wrote the draft.
+        root_run: what the drafts of one outermost run have in common.
         user_message: the text of the user's messages of this turn.
         tool_calls: the calls of this turn, each a mapping with `name`, `args`, `id` and, once the tool has answered,
             `result` and, for a call that failed, `status`.
@@ -54,6 +55,7 @@ class Turn:
 
     draft: str
     run_id: str = ""
+    root_run: Hashable = None
     user_message: str = ""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     context: str = ""

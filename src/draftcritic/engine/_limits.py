@@ -6,7 +6,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -14,6 +14,7 @@ from draftcritic.core import CircuitRules, CircuitState, Failure, GateReason, Li
 from draftcritic.engine._backoff import Backoff
 from draftcritic.engine._breaker import Breaker
 from draftcritic.engine._budget import HOUR, MINUTE, SlidingSum
+from draftcritic.engine._draws import Draws
 from draftcritic.engine._fair_share import FairShares
 from draftcritic.engine._fork import after_fork
 from draftcritic.engine._places import given_up
@@ -42,6 +43,8 @@ class Limiter:
 
     Args:
         rules: what holds; see `use`.
+        draws: sample by a random number for each outermost run: a trace id may come from a client, which could choose
+            one that is not in the sample.
         on_circuit: told the SKU and the new state whenever a circuit changes.
         clock: seconds that never go backwards.
     """
@@ -50,10 +53,12 @@ class Limiter:
         self,
         rules: LimitRules,
         *,
+        draws: bool = False,
         on_circuit: Callable[[str, CircuitState], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rules = rules
+        self._draws = Draws() if draws else None
         self._on_circuit = on_circuit
         self._clock = clock
         self._told: dict[str, CircuitState] = {}
@@ -88,11 +93,19 @@ class Limiter:
             self._shares.rules = rules
         self._tell()
 
-    def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:
+    def samples(
+        self,
+        trace_id: Callable[[], int | None],
+        run_id: str,
+        signals: Collection[GateReason],
+        root_run: Hashable = None,
+    ) -> bool:
         """Whether a draft is in the sample. See `ReviewLimits.samples`."""
         rules = self._rules
         if rules.sample_rate >= 1 or not rules.sample_exempt.isdisjoint(signals):
             return True
+        if self._draws is not None:
+            return self._draws.of((run_id or None) if root_run is None else root_run) < rules.sample_rate
         return _position(trace_id(), run_id) < rules.sample_rate * (_LOW_64_BITS + 1)
 
     def admits_loop(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from draftcritic.core import Failure, GateReason, ModelCall
 from draftcritic.engine._ports import Permit
@@ -11,7 +11,13 @@ from draftcritic.engine._ports import Permit
 class NoLimits:
     """Lets everything through. Implements `ReviewLimits`."""
 
-    def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:  # noqa: ARG002 - the port's signature
+    def samples(
+        self,
+        trace_id: Callable[[], int | None],  # noqa: ARG002 - the port's signature
+        run_id: str,  # noqa: ARG002 - the port's signature
+        signals: Collection[GateReason],  # noqa: ARG002 - the port's signature
+        root_run: Hashable = None,  # noqa: ARG002 - the port's signature
+    ) -> bool:
         """Return True."""
         return True
 

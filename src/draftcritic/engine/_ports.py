@@ -158,13 +158,20 @@ class Permit(Protocol):
 class ReviewLimits(Protocol):
     """Keeps drafts from the model call, for what it costs and while the model does not work. No method raises."""
 
-    def samples(self, trace_id: Callable[[], int | None], run_id: str, signals: Collection[GateReason]) -> bool:
-        """Whether the drafts of a trace are reflected on.
+    def samples(
+        self,
+        trace_id: Callable[[], int | None],
+        run_id: str,
+        signals: Collection[GateReason],
+        root_run: Hashable = None,
+    ) -> bool:
+        """Whether the drafts of a trace, or of an outermost run, are reflected on.
 
         Args:
             trace_id: returns the trace; None when the draft stands in none.
             run_id: stands in for the trace.
             signals: what holds for the draft: some may always be worth a reflection.
+            root_run: what the drafts of one outermost run have in common; None when that is not known.
         """
         ...
 

@@ -46,7 +46,7 @@ from draftcritic.engine._reflection import (
     windowed_prompts,
 )
 from draftcritic.engine._sharing import Asked, Flight, Sharing
-from draftcritic.engine._steps import AskStep, AwaitStep, MakeStep, Step
+from draftcritic.engine._steps import AskStep, AwaitStep, LeaveStep, MakeStep, Step
 from draftcritic.engine._timed import QUEUE_TIMEOUTS, BusyError, TimedCaller
 
 ModelSource = CriticModel | Callable[[], CriticModel]
@@ -133,7 +133,7 @@ class Reflector:
         turn = progress.turn
         try:
             trace = partial(self._observer.trace_id, progress.origin)
-            if not self._limits.samples(trace, turn.run_id, assessment.server_signals()):
+            if not self._limits.samples(trace, turn.run_id, assessment.server_signals(), turn.root_run):
                 return GateReason.SAMPLED_OUT
             if turn.repeats_question and not self._limits.admits_loop():
                 self._warn_of_loop()
@@ -364,16 +364,18 @@ class Reflector:
         record.call_ended(call, run_id)
         output = "" if reply is None else _as_text(reply.content)
         usage = {} if reply is None else reply.usage
-        yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id))
+        stopped = error is not None and not isinstance(error, Exception)
+        yield from self._tell(lambda: self._hooks.ended(call.model, output, usage, run_id), waits=not stopped)
         if isinstance(error, BusyError):
             raise error
         return replace(_ended(call, reply, error), prompt=prompt)
 
-    def _tell(self, make: Callable[[], Coroutine[Any, Any, None]]) -> Generator[Step, Any, None]:
+    def _tell(self, make: Callable[[], Coroutine[Any, Any, None]], *, waits: bool = True) -> Generator[Step, Any, None]:
+        """Call the hooks. A turn that was cancelled does not wait for them."""
         if not self._hooks:
             return
         try:
-            yield AwaitStep(make, self._caller, self._hooks.limit)
+            yield AwaitStep(make, self._caller, self._hooks.limit) if waits else LeaveStep(make)
         except Exception as error:
             _logger.warning("the hooks could not be told: %s", qualified_name(type(error)))
 

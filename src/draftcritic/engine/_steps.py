@@ -6,9 +6,12 @@ A review is a generator of steps. It yields what is to be done outside and is se
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from draftcritic.core import Review
@@ -84,6 +87,34 @@ class AwaitStep:
     async def arun(self) -> Any:
         """Run it in the caller's event loop."""
         return await self.make()
+
+
+_left: set[asyncio.Task[Any]] = set()
+"""Tasks that nobody waits for: the event loop itself keeps only weak references to them."""
+
+
+@dataclass(frozen=True)
+class LeaveStep:
+    """Starts a coroutine that keeps its own time limit, and does not wait for it: the caller is about to end."""
+
+    make: Callable[[], Coroutine[Any, Any, Any]]
+
+    def run(self) -> None:
+        """Start it in a thread of its own."""
+        run = partial(copy_context().run, _run_quietly, self.make)
+        with suppress(RuntimeError):  # no more threads, or the interpreter is ending
+            threading.Thread(target=run, name="draftcritic-hooks", daemon=True).start()
+
+    async def arun(self) -> None:
+        """Start it in the caller's event loop."""
+        task = asyncio.ensure_future(self.make())
+        _left.add(task)
+        task.add_done_callback(_left.discard)
+
+
+def _run_quietly(make: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    with suppress(Exception):  # hooks report their own failures
+        asyncio.run(make())
 
 
 Flow = Generator[Step, Any, Review]

@@ -13,6 +13,7 @@ from draftcritic.langchain._own_loop import OwnLoop
 from draftcritic.langchain._own_prompts import OwnPrompts
 from draftcritic.langchain._retrieval import DocumentMemory
 from draftcritic.langchain._rewrite import WithoutCalls, as_chunk, rewritten_message, rewritten_result
+from draftcritic.langchain._root_run import root_run
 from draftcritic.langchain._splice import Splice, SpliceError, splice
 from draftcritic.langchain._targets import CHAT_MODELS, Installed, install, remove
 
@@ -46,5 +47,6 @@ __all__ = [
     "remove",
     "rewritten_message",
     "rewritten_result",
+    "root_run",
     "splice",
 ]

@@ -13,6 +13,7 @@ from draftcritic.core import reported_finish_reason, reported_model_name, resolv
 from draftcritic.engine import PromptMessage, Reply, TimedCaller, contained, reviewing, within
 from draftcritic.langchain._app_loop import OnLoop
 from draftcritic.langchain._caught import mapping_of
+from draftcritic.langchain._identity import IdentityKey
 from draftcritic.langchain._isolation import isolated_config, isolated_context, isolated_model, untraced
 from draftcritic.langchain._own_loop import OwnLoop, answer_of
 from draftcritic.langchain._own_prompts import OwnPrompts
@@ -87,7 +88,7 @@ class ChatModelCritic:
     def identity(self) -> Hashable:
         """The model object; for a class that LangChain can write down, all that it is made of."""
         written = _written_down(self._model)
-        return SameObject(self._model) if written is None else (type(self._model), written)
+        return IdentityKey(self._model) if written is None else (type(self._model), written)
 
     def messages(self, prompt: Sequence[PromptMessage]) -> Sequence[Any]:
         """Return the prompt as LangChain messages."""
@@ -170,21 +171,6 @@ class ChatModelCritic:
                 # A task that raises these ends its loop.
                 error = contained(stop)
                 raise error from error.__cause__
-
-
-class SameObject:
-    """Equal for one object only, which it keeps alive: the number of a dead one may be given to another."""
-
-    __slots__ = ("_object",)
-
-    def __init__(self, thing: Any) -> None:
-        self._object = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameObject) and other._object is self._object
-
-    def __hash__(self) -> int:
-        return id(self._object)
 
 
 def _written_down(model: Any) -> str | None:
