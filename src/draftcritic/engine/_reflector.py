@@ -256,9 +256,10 @@ class Reflector:
         before, progress.call = progress.call, None
         try:
             asked = yield from self._ask_all(question, prompts, place)
-            return asked
         except BusyError:
             return GateReason.BUSY  # it was not made
+        else:
+            return asked
         finally:
             place.give_up()
             if asked is None:
@@ -341,9 +342,7 @@ class Reflector:
             return ()
         return found
 
-    def _ask(
-        self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place
-    ) -> Generator[Step, Any, Asked | GateReason]:
+    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place) -> Generator[Step, Any, Asked]:
         """Ask, and tell record and hooks before and, however it ends, after."""
         run_id, record = progress.turn.run_id, progress.record
         name, messages = model.name, model.messages(to_messages(prompt))
