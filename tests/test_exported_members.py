@@ -59,7 +59,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         draftcritic.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("room", ["core", "engine", "langchain", "telemetry", "frameworks", "settings", "cli", "demo"])
+@pytest.mark.parametrize(
+    "room", ["core", "engine", "langchain", "telemetry", "frameworks", "settings", "cli", "demo", "statistics", "turns"]
+)
 def test_every_room_exports_things_that_exist(room: str) -> None:
     import importlib
 

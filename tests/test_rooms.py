@@ -24,6 +24,8 @@ ALLOWED = {
         "wrapt",
     },
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
+    "turns": {"draftcritic.core", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
+    "statistics": {"draftcritic.statistics"},
     "frameworks": {
         "draftcritic.core",
         "draftcritic.engine",

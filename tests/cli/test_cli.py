@@ -119,6 +119,12 @@ def test_schema_as_json() -> None:
     assert json.loads(done.stdout) == json.loads(json.dumps(SCHEMA.as_dict()))
 
 
+def test_schema_of_a_recorded_turn() -> None:
+    done = run("schema", "--turns")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["required"] == ["turn_id"]
+
+
 def test_the_reader_of_the_output_may_leave() -> None:
     script = "import sys; from draftcritic.cli import main; sys.exit(main(['schema']))"
     with subprocess.Popen(

@@ -22,6 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("schema", help="print every span attribute, event, metric and label")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--turns", action="store_true", help="print the JSON Schema of a recorded turn instead")
     form.add_argument("--markdown", action="store_true", help="print the span attributes and the metrics as tables")
 
 
@@ -31,6 +32,11 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0.
     """
+    if args.turns:
+        from draftcritic.turns import turns_schema
+
+        print(json.dumps(turns_schema(), indent=2))
+        return 0
     from draftcritic.telemetry import SCHEMA
 
     if args.json:
