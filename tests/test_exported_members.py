@@ -60,7 +60,20 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["core", "engine", "langchain", "telemetry", "frameworks", "settings", "cli", "demo", "statistics", "turns"]
+    "room",
+    [
+        "core",
+        "engine",
+        "langchain",
+        "telemetry",
+        "frameworks",
+        "settings",
+        "cli",
+        "demo",
+        "replay",
+        "statistics",
+        "turns",
+    ],
 )
 def test_every_room_exports_things_that_exist(room: str) -> None:
     import importlib

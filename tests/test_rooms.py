@@ -25,6 +25,7 @@ ALLOWED = {
     },
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
     "turns": {"draftcritic.core", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
+    "replay": {"draftcritic.core", "draftcritic.engine", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
     "frameworks": {
         "draftcritic.core",

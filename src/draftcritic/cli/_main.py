@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from draftcritic._stdout import run_command
-from draftcritic.cli import _demo, _schema, _settings
+from draftcritic.cli import _demo, _replay, _schema, _settings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """
 exit codes: 0 it worked; 1 it ran and did not succeed; 2 the command line or a setting is wrong,
-or something that the command needs is not installed; 130 interrupted
+or something that the command needs is not installed; 3 the data do not show what was asked for; 130 interrupted
 """
 
 
@@ -26,7 +26,7 @@ class _Command(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-_COMMANDS: dict[str, _Command] = {"demo": _demo, "settings": _settings, "schema": _schema}
+_COMMANDS: dict[str, _Command] = {"demo": _demo, "settings": _settings, "schema": _schema, "replay": _replay}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -111,7 +111,7 @@ def read_turns(paths: Iterable[Path], report: ReadReport | None = None) -> Itera
 
 
 def _unique(row: TurnRow, seen: SeenIds) -> TurnRow | None:
-    content = row.as_json()
+    content = "\0".join([row.draft, row.system, *(message.content for message in row.messages)])
     number = 1
     name = row.turn_id
     while True:

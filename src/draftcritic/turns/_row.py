@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Literal, cast
 
@@ -161,13 +162,20 @@ def content_id(row: TurnRow) -> str:
     return blake2b(said.encode(), digest_size=8).hexdigest()
 
 
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if hasattr(value, "__dataclass_fields__"):
-        pairs = ((each.name, getattr(value, each.name)) for each in fields(value))
-        return {name: _plain(item) for name, item in pairs if item not in (None, "", ())}
-    return value
+    if isinstance(value, dict):
+        return value
+    pairs = [(name, getattr(value, name)) for name in _names(type(value))]
+    return {name: _plain(item) for name, item in pairs if item is not None and item not in ("", ())}
 
 
 def _message(item: Any, at: int) -> Message:
