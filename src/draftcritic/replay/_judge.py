@@ -148,7 +148,7 @@ class ModelJudge:
 
 def _replayed(review: Review) -> Replayed:
     assessment, call = review.assessment, review.call
-    source = "" if review.source is None else str(review.source)
+    source = str(review.source or "")
     decided = source in _DECIDING and review.verdict is not None
     text = getattr(review.outcome, "text", None)
     return Replayed(

@@ -2,7 +2,7 @@
 
 from draftcritic.turns._phoenix import read_dataframe
 from draftcritic.turns._read import ENDINGS, ReadReport, read_turns
-from draftcritic.turns._records import Problem, ReadError, Record, records
+from draftcritic.turns._records import Problem, ReadError, Record, head_of, records
 from draftcritic.turns._row import (
     Finding,
     Message,
@@ -14,6 +14,7 @@ from draftcritic.turns._row import (
     content_id,
 )
 from draftcritic.turns._schema import turns_schema
+from draftcritic.turns._times import seconds
 from draftcritic.turns._to_turn import to_turn
 
 __all__ = [
@@ -30,9 +31,11 @@ __all__ = [
     "ToolCall",
     "TurnRow",
     "content_id",
+    "head_of",
     "read_dataframe",
     "read_turns",
     "records",
+    "seconds",
     "to_turn",
     "turns_schema",
 ]

@@ -174,7 +174,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return value
-    pairs = [(name, getattr(value, name)) for name in _names(type(value))]
+    pairs = [(name, getattr(value, name)) for name in _names(value.__class__)]
     return {name: _plain(item) for name, item in pairs if item is not None and item not in ("", ())}
 
 

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from draftcritic.core import Turn
-from draftcritic.turns._row import Message, TurnRow
+from draftcritic.turns._row import Message, ToolCall, TurnRow
 
 
 def to_turn(row: TurnRow) -> Turn:
     """Return the turn of a row, built as the plugin builds it from a running agent."""
-    start = max((at for at, message in enumerate(row.messages) if message.role == "user"), default=len(row.messages))
-    earlier, since = row.messages[:start], row.messages[start:]
-    texts = [row.system, *(message.content for message in earlier), *row.sources]
+    start = _turn_start(row.messages)
+    earlier, now = row.messages[:start], row.messages[start:]
+    context = [row.system, *(message.content for message in earlier), *row.sources]
+    told = [_as_text(call) for message in earlier for call in message.tool_calls]
+    said = [message.content for message in now if _is_answer(message)]
     return Turn(
         draft=row.draft,
         run_id=row.turn_id,
-        user_message=since[0].content if since else "",
-        tool_calls=tool_calls(since),
-        context="\n".join(text for text in texts if text),
+        user_message="\n".join(message.content for message in now if message.role == "user" and message.content),
+        tool_calls=tool_calls(now),
+        context="\n".join(filter(None, context)),
+        hearsay="\n".join(filter(None, [*told, *said])),
         draft_model=row.draft_model or None,
         conversation_id=row.conversation_id or None,
         user_id=row.user_id or None,
     )
+
+
+def _turn_start(messages: Sequence[Message]) -> int:
+    """Return the index of the first message after the last answer that a user's message follows."""
+    user = max((at for at, message in enumerate(messages) if message.role == "user"), default=0)
+    return max((at + 1 for at, message in enumerate(messages[:user]) if _is_answer(message)), default=0)
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant" and not message.tool_calls
 
 
 def tool_calls(messages: Iterable[Message]) -> tuple[Mapping[str, Any], ...]:
@@ -40,6 +54,10 @@ def tool_calls(messages: Iterable[Message]) -> tuple[Mapping[str, Any], ...]:
                 entry = {"name": message.name or None, "id": message.tool_call_id}
                 calls.append(entry)
             entry["result"] = message.content
-            if message.status:
-                entry["status"] = "success" if message.status == "ok" else message.status
+            if message.status == "error":
+                entry["status"] = "error"
     return tuple(calls)
+
+
+def _as_text(call: ToolCall) -> str:
+    return f"{call.name} {json.dumps(call.arguments, ensure_ascii=False, default=str)}"
