@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from draftcritic.langchain._caught import mapping_of
 from draftcritic.langchain._provider_tools import ProviderCalls
-from draftcritic.langchain._readable import readable
+from draftcritic.langchain._readable import as_json, readable
 from draftcritic.langchain._text_agents import asks_for_tool, calls_in
 
 _USERS, _OPERATORS, _TOOLS = (
@@ -89,7 +88,7 @@ class _Reader:
         """Read a message of an earlier turn."""
         if text := self._read(message):
             self._context.append(text)
-        self._hearsay += [_as_text(call) for call in _calls_of(message)]
+        self._hearsay += [as_json([call.get("name"), call.get("args")]) for call in _calls_of(message)]
 
     def add(self, message: Any) -> None:
         """Read a message of this turn."""
@@ -157,10 +156,3 @@ def _calls_of(message: Any) -> list[Mapping[str, Any]]:
     if not calls and isinstance(legacy, Mapping):
         calls = [{"name": legacy.get("name"), "args": legacy.get("arguments"), "id": legacy.get("name")}]
     return calls
-
-
-def _as_text(call: Mapping[str, Any]) -> str:
-    try:
-        return f"{call.get('name')} {json.dumps(call.get('args'), ensure_ascii=False, default=str)}"
-    except (TypeError, ValueError, RecursionError):
-        return str(call.get("name"))

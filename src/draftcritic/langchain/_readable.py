@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from draftcritic.langchain._content import is_text_part, text_of
 
-_DEPTH = 12
+_logger = logging.getLogger(__name__)
+_DEPTH = 8
 _REASONING = ("reasoning", "thinking", "thought")
 _MEDIA = ("image", "audio", "video", "file", "media", "document", "container_upload")
 _FOR_PROGRAMS = frozenset(
@@ -61,7 +63,7 @@ def _texts(value: Any, depth: int) -> Iterator[str | None]:
         yield None if _BLOB.fullmatch(value) else value
     elif isinstance(value, (list, tuple)) and depth:
         if _is_record(value):
-            yield _as_json(value)
+            yield as_json(value)
         else:
             for item in value:
                 yield from _texts(item, depth - 1)
@@ -74,10 +76,10 @@ def _texts(value: Any, depth: int) -> Iterator[str | None]:
 def _part(part: Mapping[Any, Any], depth: int) -> Iterator[str | None]:
     kind = part.get("type")
     kind = kind if isinstance(kind, str) else ""
-    if any(word in kind for word in _REASONING):
+    if depth <= 0 or any(word in kind for word in _REASONING):
         return
     if not kind and _is_record(part):
-        yield part["text"] if len(part) == 1 and isinstance(part.get("text"), str) else _as_json(part)
+        yield part["text"] if len(part) == 1 and isinstance(part.get("text"), str) else as_json(part)
         return
     found = False
     for key, value in part.items():
@@ -89,7 +91,7 @@ def _part(part: Mapping[Any, Any], depth: int) -> Iterator[str | None]:
             yield from _part({"type": kind, **value}, depth - 1)
         elif key in _RECORD_FIELDS and not isinstance(value, str):
             found = True
-            yield _as_json(value)
+            yield as_json(value)
         elif key in _DATA_FIELDS and isinstance(value, str):
             found = True
             yield _decoded(part, value)
@@ -104,19 +106,32 @@ def _part(part: Mapping[Any, Any], depth: int) -> Iterator[str | None]:
         yield None  # a file that is known by its id
 
 
-def _is_record(value: Any) -> bool:
+def _is_record(value: Any, depth: int = _DEPTH) -> bool:
     """Whether a value is data of the application: nothing in it has a `type` as parts of a message have it."""
+    if depth <= 0:
+        return True
     if isinstance(value, Mapping):
         return not isinstance(value.get("type"), str) and not any(
-            isinstance(inner, (Mapping, list, tuple)) and not _is_record(inner) for inner in value.values()
+            isinstance(inner, (Mapping, list, tuple)) and not _is_record(inner, depth - 1) for inner in value.values()
         )
-    return all(not isinstance(item, str) and (not isinstance(item, Mapping) or _is_record(item)) for item in value)
+    return all(
+        not isinstance(item, str) and (not isinstance(item, Mapping) or _is_record(item, depth - 1)) for item in value
+    )
 
 
-def _as_json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """Return a value as JSON; empty when it cannot be written."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(value, ensure_ascii=False, default=_as_text, skipkeys=True)
     except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # the application's own object
+        _logger.debug("a %s in a message cannot be turned into text", type(value).__name__)
         return ""
 
 
