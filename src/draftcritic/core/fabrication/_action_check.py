@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from draftcritic.core._acknowledgements import is_acknowledgement
 from draftcritic.core.fabrication._action_claims import find_action_claims
 from draftcritic.core.fabrication._action_scene import VAGUE, ActionClaim
 from draftcritic.core.fabrication._action_tools import ToolsOfTurn
@@ -25,6 +26,14 @@ TOLD_BEFORE = 0.5
 A_STATE = 0.5
 """Confidence when the wording may describe a record, or something that the draft itself writes."""
 _STEM = 5
+_ALL_SET = "set"
+_PARTING = re.compile(
+    r"(?:(?:no|nope|ok|okay|great|perfect|awesome|cool|good|alright|thank you|thanks|thx|cheers|so much|"
+    r"very much|a lot|that's|that is|that will be|all|it|i need(?:ed)?|for now|everything|bye|goodbye|"
+    r"nothing else|have a \w+ day)"
+    r"[\s,.!]*){1,10}",
+    re.IGNORECASE,
+)
 _REQUESTS = re.compile(
     r"\W{1,3}(?:\S{1,20}\s){0,3}(?:requests?|inquiry|application|solicitud|demande|anfrage|antrag|richiesta|pedido|"
     r"solicita\u00e7\u00e3o|verzoek|aanvraag|\u0437\u0430\u043f\u0440\u043e\u0441|\u0437\u0430\u044f\u0432\u043a)",
@@ -68,6 +77,8 @@ class _Turn:
         """How likely the claim is made up; None when something grounds it."""
         if self.tools.can_have_done(claim.action, claim.word):
             return None
+        if claim.action == _ALL_SET and not claim.is_mine and not self.tools.called and self._is_parting:
+            return None
         if not claim.is_mine and self._is_read(claim):
             return None
         if claim.action in self.told:
@@ -85,6 +96,12 @@ class _Turn:
         if claim.is_state and (claim.language != "en" or self._is_said(claim, self._names)):
             return True  # the words of a record are hardly those of another language
         return self._is_said(claim, self.results)
+
+    @lazy
+    def _is_parting(self) -> bool:
+        """Whether the user only says thanks or goodbye, to which "you're all set" is an answer."""
+        said = self._grounding.user_text.strip()
+        return bool(_PARTING.fullmatch(said)) or is_acknowledgement(said)
 
     @lazy
     def _names(self) -> str:

@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 _ANY_CHANGE, _ANY_CALL = "*", "+"
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+_NAMESPACE = re.compile(r"__+|[./:\\]+|(?<=[A-Za-z0-9])-(?=[A-Za-z]+_)")
+_PREFIX = 3
+"""Words of a name of which the first that says what the tool does decides."""
 _RUNS = frozenset({"run", "execute", "exec"})
 _MAX_ARGUMENTS = 4000
 
@@ -108,8 +111,8 @@ def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]
     name = name_of(call)
     if (name and name in read_only) or has_failed(call):
         return None
-    parts = tuple(part.lower() for part in _PARTS.findall(name))
     known = _tool_words()
+    parts = _own_parts(name, known)
     # What `run_query` does, its query says.
     looks = parts and (
         parts[0] in known.looks or (parts[0] not in _RUNS and not known.looks_anywhere.isdisjoint(parts))
@@ -119,6 +122,24 @@ def _changing_tool(call: Any, read_only: Collection[str], words: Collection[str]
     parts = (*parts, *(part for word in words for part in word.lower().split()))
     is_known = bool(parts) and parts[0].startswith(known.known)
     return _Tool(parts, call, is_known=is_known)
+
+
+def _own_parts(name: str, known: _ToolWords) -> tuple[str, ...]:
+    """Return the words of a tool's name without those of the server, package or class before it.
+
+    `mcp__shop__get_booking`, `shop.get_booking` and `Shop-get_booking` are `get_booking`. In `shop_get_booking` the
+    first word that says what a tool does tells where the name begins.
+    """
+    spaces = [part for part in _NAMESPACE.split(name) if part]
+    parts = tuple(part.lower() for part in _PARTS.findall(spaces[-1] if spaces else name))
+    if len(spaces) > 1 and len(parts) == 1 and not (parts[0] in known.looks or parts[0].startswith(known.known)):
+        parts = tuple(part.lower() for part in _PARTS.findall(name))
+    for at, part in enumerate(parts[:_PREFIX]):
+        if part in known.looks:
+            return parts[at:]
+        if part.startswith(known.known):
+            break
+    return parts
 
 
 def _value(call: Any, *fields: str) -> Any:

@@ -100,3 +100,54 @@ def results_of(term: str) -> Iterator[Decimal]:
             total += product
             product = -value if sign == "-" else value
     yield (total + product).normalize()
+
+
+_TERM_SIGNS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|[-+*/()\u00d7\u00f7x]")
+_EXPRESSION = re.compile(r"[-\d\s.,+*/()\u00d7\u00f7x$\u20ac\u00a3\u2212\\]{3,160}\Z")
+_SIGNS = str.maketrans(
+    {"\u00d7": "*", "\u00f7": "/", "x": "*", "\u2212": "-", "$": " ", "\u20ac": " ", "\u00a3": " ", "\\": " "}
+)
+_DEEPEST = 8
+
+
+def written_result(before: str) -> Decimal | None:
+    """Return what the calculation gives that ends a text, with brackets: `(317 + 208) * 3`; None for no calculation."""
+    written = _EXPRESSION.search(before[-160:])
+    if written is None:
+        return None
+    signs = _TERM_SIGNS.findall(written[0].translate(_SIGNS))
+    if not any(sign in "+-*/" for sign in signs):
+        return None
+    try:
+        value, rest = _sum_of(signs, 0, 0)
+    except (ArithmeticError, IndexError, ValueError):
+        return None
+    return value.normalize() if rest == len(signs) else None
+
+
+def _sum_of(signs: Sequence[str], at: int, depth: int) -> tuple[Decimal, int]:
+    value, at = _product_of(signs, at, depth)
+    while at < len(signs) and signs[at] in "+-":
+        other, end = _product_of(signs, at + 1, depth)
+        value, at = (value + other if signs[at] == "+" else value - other), end
+    return value, at
+
+
+def _product_of(signs: Sequence[str], at: int, depth: int) -> tuple[Decimal, int]:
+    value, at = _factor_of(signs, at, depth)
+    while at < len(signs) and signs[at] in "*/":
+        other, end = _factor_of(signs, at + 1, depth)
+        value, at = (value * other if signs[at] == "*" else value / other), end
+    return value, at
+
+
+def _factor_of(signs: Sequence[str], at: int, depth: int) -> tuple[Decimal, int]:
+    if signs[at] == "(" and depth < _DEEPEST:
+        value, at = _sum_of(signs, at + 1, depth + 1)
+        if signs[at] != ")":
+            raise ValueError("no closing bracket")
+        return value, at + 1
+    if signs[at] == "-":
+        value, at = _factor_of(signs, at + 1, depth + 1)
+        return -value, at
+    return Decimal(signs[at].replace(",", "")), at + 1

@@ -20,6 +20,7 @@ from draftcritic.core.fabrication._arithmetic import (
     runs,
     subsets,
     totals,
+    written_result,
 )
 from draftcritic.core.fabrication._cues import (
     AVERAGE,
@@ -46,6 +47,8 @@ MOST_LABELS = 512
 _CUE_BEFORE, _CUE_AFTER = 72, 40
 _PARTS = 6
 """Neighbouring prices that may be the other parts of a total."""
+_ROW = re.compile(r"[ \t]*\|?[^|\n]*\|[^|\n]*\|")
+_LONGEST_ROW, _LONGEST_TERM, _MOST_TERMS = 400, 160, 12
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|[^\x00-\x7f]|\Z)")
 _LABEL = re.compile(r"[^\W\d_][^\d\n:]{1,40}:[^\w\n]*\Z")
 
@@ -84,8 +87,11 @@ class Derivations:
         operands = self._operands(token)
         after = self._text[token.end : token.end + 3].lstrip()[:1]
         is_result = EQUATION.search(self._text[max(0, token.start - 12) : token.start]) or after in {"=", "("}
-        if value in self._totals.calculated or (
-            is_result and any(value in set(results(operands)) for results in (pairs, runs, products))
+        if (
+            self._is_written_result(value, token)
+            or self._is_in_row(value, token)
+            or value in self._totals.calculated
+            or (is_result and any(value in set(results(operands)) for results in (pairs, runs, products)))
         ):
             return True
         cue = self._sentence_around(token)
@@ -104,6 +110,27 @@ class Derivations:
             or (REMAINDER.search(cue) is not None and self._remains(value, operands))
             or self._completes_total(value, token)
         )
+
+    def _is_written_result(self, value: Decimal, token: Token) -> bool:
+        """Whether the calculation before the equals sign gives the value, with numbers that are grounded."""
+        low = max(self._text.rfind("\n", 0, token.start) + 1, token.start - _LONGEST_TERM)
+        sign = self._text.rfind("=", low, token.start)
+        result = written_result(self._text[low:sign]) if sign > low else None
+        if result is None:
+            return False
+        operands = [one for one in self._numbers if low <= one.start < sign]
+        return near(value, result, 1) and not any(one.start in self.open for one in operands[-_MOST_TERMS:])
+
+    def _is_in_row(self, value: Decimal, token: Token) -> bool:
+        """Whether the token stands in a row of a table, and two grounded numbers of the row give it."""
+        low = self._text.rfind("\n", 0, token.start) + 1
+        high = self._text.find("\n", token.end)
+        high = len(self._text) if high < 0 else high
+        if high - low > _LONGEST_ROW or not _ROW.match(self._text, low, high):
+            return False
+        row = [one for one in self._numbers if low <= one.start < high and one.start != token.start]
+        parts = [part for one in row[:_MOST_TERMS] if one.start not in self.open for part in _first_value(one)]
+        return value in set(pairs(parts)) or value in set(runs(parts))
 
     def _sentence_around(self, token: Token) -> str:
         before = _SENTENCE_END.split(self._line_before(token, _CUE_BEFORE))[-1]

@@ -23,7 +23,7 @@ _HOURS_BEFORE = re.compile(
     r"\uc2dc\uac04),?\s?(?:and|y|et|und|e|en|\u0438)?\s?\Z",
     re.IGNORECASE,
 )
-_SCALE_OF_DEGREES = re.compile("[CFcf](?=elsius|ahrenheit|\\b)")
+_SCALE_OF_DEGREES = re.compile("(?<![^\\W_])[CFcf](?=elsius|ahrenheit|\\b)")
 _FEW = 24
 """Numbers of a source among which one is hardly met by chance when it is given in another unit."""
 _ROUNDED_BY_CHANCE = 0.1
@@ -90,7 +90,7 @@ class Forms:
             return fractions or self._share(wanted, token, ungrounded)
         unit = canonical(token.unit.lstrip("\u00b0").strip())
         if unit in DEGREES:
-            scale = _SCALE_OF_DEGREES.search(unit) or _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 16)
+            scale = _SCALE_OF_DEGREES.search(unit) or _SCALE_OF_DEGREES.search(self._text, token.end, token.end + 24)
             celsius, kelvin = (wanted - 32) * 5 / 9, 273.15
             others = [wanted * 9 / 5 + 32, wanted + kelvin, celsius, celsius + kelvin]
             if scale:
@@ -191,7 +191,8 @@ def _collect_lengths(value: Any, lengths: set[int], depth: int) -> None:
     if isinstance(value, int) and not isinstance(value, bool) and depth == 0:
         lengths.add(value)  # lines of a text
     elif isinstance(value, (list, tuple, dict)) and depth < 12:
-        if not isinstance(value, dict):
+        # A mapping of ids to records is a list of them.
+        if not isinstance(value, dict) or (len(value) > 1 and all(isinstance(item, dict) for item in value.values())):
             lengths.add(len(value))
         items: Iterable[Any] = value.values() if isinstance(value, dict) else value
         for item in items:

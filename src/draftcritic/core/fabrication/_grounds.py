@@ -20,6 +20,7 @@ _LONGEST_COMMON_PATH = 12
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DOTTED_CLOCK = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
 _SIZE = re.compile(r"(\d{1,5})[xX](\d{1,5})(?:[xX](\d{1,5}))?(?:mm|cm|m|px|in|ft)?")
+_ENDED = re.compile(r"(.+)[-/]([A-Z]{2,6})")
 _HOURS = frozenset(
     {
         "h",
@@ -132,7 +133,11 @@ def _grounds_reference(token: Token, grounding: Grounding) -> bool:
     size = _SIZE.fullmatch(token.text)
     if size and all(grounding.holds_number(side, (side,)) for side in size.groups() if side):
         return True
-    return grounding.quotes(token.text) or grounding.contains(token.value) or grounding.contains_compact(token.value)
+    if grounding.quotes(token.text) or grounding.contains(token.value) or grounding.contains_compact(token.value):
+        return True
+    # A code and a word of the sources beside each other: `HAT030-JFK`.
+    code = _ENDED.fullmatch(token.text)
+    return code is not None and grounding.reads(code[2].lower()) and grounding.contains(code[1].lower())
 
 
 def _grounds_url(token: Token, grounding: Grounding) -> bool:

@@ -10,6 +10,7 @@ from itertools import islice
 from draftcritic.core.fabrication._addresses import emails, urls
 from draftcritic.core.fabrication._dates import as_date, clock_at, day_at
 from draftcritic.core.fabrication._digits import FromDigit
+from draftcritic.core.fabrication._joined import joined
 from draftcritic.core.fabrication._measures import measured
 from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._units import DEGREES, UNITS
@@ -58,7 +59,7 @@ def tokens_of(text: str) -> list[Token]:
     taken = sorted((token.start, token.end) for token in found)
     found.extend(islice(_worded(text, taken), MAX_TOKENS))
     found.sort(key=lambda token: token.start)
-    return found
+    return joined(text, found)
 
 
 def _worded(text: str, taken: list[tuple[int, int]]) -> Iterator[Token]:
@@ -211,10 +212,18 @@ def _codes(text: str, start: int, end: int) -> Iterator[Token]:
         written = part[0].strip("-_.#/+:")
         if len(written) >= SHORTEST_CODE and not _ORDINAL.match(written):
             at = part.start() + part[0].index(written)
+            written += _ending(text, at + len(written))
             kind = "hash" if _HASH.fullmatch(written) else "reference"
             yield Token(kind, at, at + len(written), written, written.lower())
 
 
+def _ending(text: str, at: int) -> str:
+    """Return the capitals that end a code: `-CNL` of `W7730152-CNL`."""
+    ending = _ENDING.match(text, at)
+    return ending[0] if ending else ""
+
+
+_ENDING = re.compile(r"[-/][A-Z]{2,6}(?![\w-])")
 _HASH = re.compile(r"(?:0x|sha\d{1,3}[:-])?[0-9a-fA-F]{16,128}")
 _CODE_PARTS = re.compile(r"[A-Za-z0-9_.#+\-]*\d[A-Za-z0-9_.#+\-]*")
 

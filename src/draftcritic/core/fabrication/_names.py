@@ -40,6 +40,15 @@ _ROMANCE = re.compile(
 )
 _SAMPLE, _SHORT = 4000, 120
 _LABEL_AFTER = re.compile(r"(?:\*\*|__)?\s?(?:\([^()\n]{0,40}\))?\s?(?::|\*\*|\n|\Z)|\s?[|\t]")
+_LISTED = re.compile(r"(?:^|\n)[ \t>]*(?:[*\-\u2022]|\d{1,3}[.)])[ \t]+\Z")
+_LIST_LINE = re.compile(r"[ \t>]*(?:[*\-\u2022]|\d{1,3}[.)])[ \t]")
+_PLAIN_END = re.compile(r"\s?(?:\([^()\n]{0,40}\)|[-\u2013,]\s[^\n:]{1,40})?\s?(?:\n|\Z)")
+_PEOPLE = re.compile(
+    r"\b(?:passengers?|guests?|travell?ers?|attendees?|participants?|people|persons?|customers?|clients?|members?|"
+    r"contacts?|employees?|patients?|users?|names?|students?|staff|team|drivers?|recipients?|invitees?|candidates?)\b"
+    r"[^\n]{0,60}:\s*\Z",
+    re.IGNORECASE,
+)
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t>*#\-\d.)|_]*\Z")
 SHORTEST_PART = 3
 _LISTS = ("common.txt", "known.txt", "frequent.txt")
@@ -93,9 +102,20 @@ def _listed_words() -> frozenset[str]:
 
 
 def _is_label(text: str, start: int, end: int) -> bool:
-    """Whether the words are a heading, or the label before a value."""
+    """Whether the words are a heading, or the label before a value; a person in a list of people is neither."""
+    listed = _LISTED.search(text[max(0, start - 24) : start])
+    if listed and _PLAIN_END.match(text, end) and _lists_people(text, max(0, start - 24) + listed.start()):
+        return False
     heads = _LINE_HEAD.search(text[max(0, start - 24) : start]) is not None
     return heads and _LABEL_AFTER.match(text, end) is not None
+
+
+def _lists_people(text: str, at: int) -> bool:
+    """Whether the list around the line that ends at `at` is introduced as one of people."""
+    lines = text[max(0, at - 600) : at].splitlines()
+    while lines and (not lines[-1].strip() or _LIST_LINE.match(lines[-1])):
+        lines.pop()
+    return bool(lines) and _PEOPLE.search(lines[-1]) is not None
 
 
 def _is_romance(text: str) -> bool:

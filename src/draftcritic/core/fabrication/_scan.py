@@ -17,6 +17,9 @@ SHORTEST_ENDING = 4
 
 
 _NUMBER = FromDigit(r"(?<![A-Za-z0-9_]\d)(?<!\d[-:/.,]\d)\d*(?:[.,'\u2019\u00a0\u202f]\d+)*(?![0-9_])(?![-:/]\d)")
+_ARRAY = re.compile(r"\[\s?(\d{1,15}(?:\.\d{1,6})?(?:,\d{1,15}(?:\.\d{1,6})?){1,2000})\s?\]")
+_NOISE = re.compile(r"(?<=\d)(?:0{5,}\d{0,4}|9{5,}\d{0,4})\Z|^(?:0{5,}\d{0,4}|9{5,}\d{0,4})\Z")
+_NOISY, _LONGEST_FLOAT = 12, 24
 _SCALED = re.compile(
     r"([0-9](?<![\w.]\d)\d{0,5}(?:[.,]\d{1,6})*)[ \u00a0]?"
     r"([\u5343\u767e\u5341\u4e07\u842c]?[\u4e07\u842c\u4ebf\u5104\ub9cc\uc5b5\uc870]|[^\W\d_]{4,9}(?![^\W\d_]))"
@@ -59,7 +62,19 @@ _MONTH_SIGNS, _YEAR_SIGNS = frozenset("\u6708\uc6d4"), frozenset("\u5e74\ub144")
 
 def numbers_in(text: str) -> frozenset[str]:
     """Return every number, in normal form; no parts of dates, times and codes."""
-    return frozenset(value for number in _NUMBER.all_of(text) for value in readings(number))
+    numbers = {value for number in _NUMBER.all_of(text) for value in readings(number)}
+    numbers.update(value for array in _ARRAY.findall(text) for part in array.split(",") for value in readings(part))
+    numbers.update([rounded for number in numbers if len(number) > _NOISY and (rounded := _without_noise(number))])
+    return frozenset(numbers)
+
+
+def _without_noise(number: str) -> str:
+    """Return what binary fractions blur: `23.42` for `23.419999999999987`; empty for other numbers."""
+    whole, _, decimals = number.partition(".")
+    noise = _NOISE.search(decimals)
+    if noise is None or not whole.isdigit() or len(number) > _LONGEST_FLOAT:
+        return ""
+    return f"{round(Decimal(number), noise.start()).normalize():f}"
 
 
 def scaled_numbers_in(text: str) -> frozenset[str]:

@@ -13,6 +13,8 @@ from draftcritic.core.fabrication._token import Token
 from draftcritic.core.fabrication._values import decimal_of, readings
 
 _KEYED = re.compile(r"""["']([A-Za-z_]\w{0,40})["']\s*:\s*["']?[$\u20ac]?(\d{1,9}(?:\.\d{1,4})?)(?![\d:\-/])""")
+_ASKED = re.compile(r"(?<![\w\-])(?<!\d:)\d+(?:\.\d+|,\d{3}(?!\d))*(?![\w\-:])")
+_PRICED = re.compile(r"""["'](?i:[a-z_]{0,20}(?:price|fare|cost|rate|fee|amount)s?)["']\s?:\s?\{([^{}]{1,400})\}""")
 RECENT = 4000
 """Characters of the sources, from their end, in which the last amounts are looked for."""
 _KEY_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -41,7 +43,7 @@ class Totals:
     def asked(self) -> list[Decimal]:
         """The numbers of the user's message and of short arguments and results."""
         texts = [self._grounding.user_text, *(text for text in self._grounding.value_texts if len(text) <= 200)]
-        written = [number for text in texts for number in re.findall(r"(?<![\w\-:])\d+(?:[.,]\d+)*(?![\w\-:])", text)]
+        written = [number for text in texts for number in _ASKED.findall(text)]
         return [
             value for number in written[:16] for value in map(decimal_of, readings(number)[:1]) if value is not None
         ]
@@ -62,6 +64,12 @@ class Totals:
                 sums.setdefault(found[1], set()).add(sum(run, Decimal(0)))
         return sums
 
+    @lazy
+    def _money_keys(self) -> frozenset[str]:
+        """Keys of amounts of money, and keys inside a record that is called so: `"prices": {"economy": 161}`."""
+        inside = (key for record in _PRICED.findall(self._grounding.text) for key, _ in _KEYED.findall(record))
+        return frozenset((*(key for key in self._sums if MONEY.search(key)), *inside))
+
     def sums_for(self, token: Token, sentence: str) -> frozenset[Decimal]:
         """The sums over values of its kind: amounts of money, or what the draft calls as the key does."""
         if token.kind == "price":
@@ -72,7 +80,7 @@ class Totals:
 
     @lazy
     def _sums_of_money(self) -> frozenset[Decimal]:
-        return frozenset[Decimal]().union(*(sums for key, sums in self._sums.items() if MONEY.search(key)))
+        return frozenset[Decimal]().union(*(sums for key, sums in self._sums.items() if key in self._money_keys))
 
     @lazy
     def _worded_sums(self) -> list[tuple[list[str], set[Decimal]]]:
