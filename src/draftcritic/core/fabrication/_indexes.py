@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 from draftcritic.core.fabrication import _scan
@@ -10,6 +11,7 @@ from draftcritic.core.fabrication._action_tools import may_have_changed
 from draftcritic.core.fabrication._dates import Day
 from draftcritic.core.fabrication._lazy import lazy
 from draftcritic.core.fabrication._outcome import has_failed
+from draftcritic.core.fabrication._program_dates import program_clocks_in, program_days_in, weeks_in
 from draftcritic.core.fabrication._sources import calls_of, field_of, name_of, text_of
 from draftcritic.core.fabrication._values import with_plain_digits
 from draftcritic.core.fabrication._worded import worded_clocks
@@ -19,6 +21,7 @@ _RESULT_FIELDS = ("result", "output", "response")
 _ARGUMENT_FIELDS = ("args", "input")
 _ESCAPED = re.compile(r"\\(?:[\"nt/]|u[0-9a-fA-F]{4})")
 _UNICODE_ESCAPED = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8}\d?);")
 _ESCAPES = {'\\"': '"', "\\n": "\n", "\\t": "\t", "\\/": "/"}
 _SAID_OF_LATE = 500
 """Characters of the conversation, from its end, in which times of day in words are looked for."""
@@ -103,8 +106,9 @@ class Indexes:
 
     @lazy
     def text(self) -> str:
-        """All sources as they read: digits plain, escapes of JSON resolved."""
-        return _unescaped(with_plain_digits(self.corpus))
+        """All sources as they read: digits plain, escapes of JSON and HTML resolved."""
+        text = _unescaped(with_plain_digits(self.corpus))
+        return _ENTITY.sub(lambda entity: unescape(entity[0]).replace("\u00a0", " "), text) if "&" in text else text
 
     @lazy
     def lower(self) -> str:
@@ -135,7 +139,7 @@ class Indexes:
     @lazy
     def numbers(self) -> frozenset[str]:
         """Every number, in normal form; no parts of dates, times and codes."""
-        return _scan.numbers_in(self.text)
+        return _scan.numbers_in(self.text) | weeks_in(self.text)
 
     @lazy
     def _duration_parts(self) -> frozenset[str]:
@@ -159,12 +163,13 @@ class Indexes:
     @lazy
     def all_clocks(self) -> frozenset[int]:
         """The same, with those in words, and in records with a field for each part."""
-        return self.clocks | _scan.recorded_clocks_in(self.text) | worded_clocks(self._said_of_late)
+        known = self.clocks | _scan.recorded_clocks_in(self.text) | program_clocks_in(self.text)
+        return known | worded_clocks(self._said_of_late)
 
     @lazy
     def all_days(self) -> frozenset[Day]:
         """The same, with those without signs between their parts, and in records with a field for each part."""
-        return self.days | _scan.recorded_days_in(self.text)
+        return self.days | _scan.recorded_days_in(self.text) | program_days_in(self.text)
 
     @lazy
     def _scaled_numbers(self) -> frozenset[str]:
