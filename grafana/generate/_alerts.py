@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generate import _exported as names
 from generate import _recorded as recorded
-from generate._rules import GROUP, Alert, Dialect, Recorded
+from generate._rules import Alert, Dialect, Recorded
 
 REVIEWS, REFUSED = recorded.REVIEWS, recorded.REFUSED
 
@@ -35,37 +35,63 @@ def _jump(say: Dialect) -> str:
 
 
 def _surge(say: Dialect) -> str:
+    # Compares with what the service declares as normal, else with its own past; without either it says nothing.
     now = say(recorded.REVISED)
-    return f"{now} > 0.25 and {say(REVIEWS['1h'])} >= 30 unless {now} <= 2 * {_before(say, recorded.REVISED)}"
+    declared = f"max by ({names.SERVICE}) ({recorded.REVISE_OVERRIDE})"
+    above_declared = f"{now} > on ({names.SERVICE}) group_left () (2 * {declared})"
+    above_past = f"({now} > 2 * {_before(say, recorded.REVISED)} unless on ({names.SERVICE}) {declared})"
+    return f"(({above_declared}) or {above_past}) > 0.25 and {say(REVIEWS['1h'])} >= 30"
+
+
+def _lasting(say: Dialect, ratio: dict[str, Recorded], volume: dict[str, Recorded], limit: float, least: int) -> str:
+    """A ratio over a limit in the shortest window that has enough drafts, and in longer ones only while it goes on."""
+    short, hour, long = (f"{say(ratio[window])} > {limit:g}" for window in ("15m", "1h", "6h"))
+    enough = {window: f"{say(each)} >= {least}" for window, each in volume.items()}
+    return (
+        f"({short} and {enough['15m']}) or ({hour} and {short} and {enough['1h']}) or "
+        f"({long} and {hour} and {enough['6h']})"
+    )
 
 
 def _failing_page(say: Dialect) -> str:
-    return f"{say(recorded.FAILED)} > 0.5 and {say(recorded.FIRED)} >= 10"
+    return _lasting(say, recorded.FAILED, recorded.FIRED, 0.5, 10)
 
 
 def _failing_ticket(say: Dialect) -> str:
-    return f"{say(recorded.FAILED)} > 0.1 and {say(recorded.FIRED)} >= 20"
+    return _lasting(say, recorded.FAILED, recorded.FIRED, 0.1, 20)
 
 
 def _fires(say: Dialect) -> str:
-    return f"{say(recorded.FIRE_RATIO)} > 0.95 and {say(recorded.EVALUATED)} >= 50"
+    # A gate that never skips, such as that of the shipped settings without an activation, is meant to.
+    evaluated = f"{say(recorded.EVALUATED)} >= 50"
+    everything = f"{say(recorded.FIRE_RATIO)} > 0.95 and {evaluated} and {say(recorded.SKIPPED)} > 0"
+    return f"({everything}) or ({say(recorded.GATE_ERRORS)} > 0.05 and {evaluated})"
 
 
 def _slow(say: Dialect) -> str:
     return f"{say(recorded.P95)} > 5 and {say(recorded.ASKED)} >= 20"
 
 
+def _cancelled(say: Dialect) -> str:
+    return f"{say(recorded.CANCELLED)} > 0.2 and {say(recorded.CALLED)} >= 20"
+
+
+def _exposed(say: Dialect) -> str:
+    # Half: what `increase` makes of one.
+    return f"{say(recorded.EXPOSED)} > 0.5"
+
+
 def _drops(say: Dialect) -> str:
     dropped = say(recorded.DROPPED)
-    return f"{dropped} >= 5 unless {dropped} / ({say(recorded.DRAFTS)} > 0) <= 0.01"
+    return f"{dropped} >= 5 unless {dropped} / ({say(recorded.DRAFTS['15m'])} > 0) <= 0.01"
 
 
 def _unreviewed(say: Dialect) -> str:
-    return f"{say(recorded.PASSED_UNREVIEWED)} > 0.05 and {say(recorded.DRAFTS)} >= 20"
+    return _lasting(say, recorded.PASSED_UNREVIEWED, recorded.DRAFTS, 0.05, 20)
 
 
 def _over_budget(say: Dialect) -> str:
-    return f"{say(recorded.OVER_BUDGET)} > 0.05 and {say(recorded.DRAFTS)} >= 20"
+    return _lasting(say, recorded.OVER_BUDGET, recorded.DRAFTS, 0.05, 20)
 
 
 def _spending_page(say: Dialect) -> str:
@@ -78,9 +104,10 @@ def _spending_ticket(say: Dialect) -> str:
 
 
 def _silent(say: Dialect) -> str:
-    # Only where there were reviews within a day: agents without the plugin are not silent.
-    used_to = f"sum by ({GROUP}) (increase({names.REVIEWS}[1d] offset 30m)) > 0"
-    return f"{say(recorded.AGENT_CALLS)} >= 10 unless ({say(REVIEWS['30m'])} > 0) and ({used_to})"
+    # Only where there have been reviews: agents without the plugin are not silent.
+    silent = f"{say(recorded.AGENT_CALLS)} >= 10 unless {say(recorded.REVIEWED)} > 0"
+    meant = f"max by ({names.SERVICE}) ({recorded.UNREVIEWED_OVERRIDE})"
+    return f"({silent}) and {say(recorded.KNOWN)} unless on ({names.SERVICE}) {meant}"
 
 
 ALERTS = (
@@ -119,8 +146,8 @@ ALERTS = (
         _surge,
         "10m",
         "{service}: {percent} of the reviews want another answer",
-        "More than a quarter of the drafts of the last hour would have been said otherwise by the critic, and more "
-        "than twice the share of this hour a week or a day ago.",
+        "The critic wants another answer for more than a quarter of the drafts of the last hour, and for more than "
+        "twice the share that the service declares as normal, or else had at this hour a week or a day ago.",
         "revise-surge",
     ),
     Alert(
@@ -149,8 +176,8 @@ ALERTS = (
         _fires,
         "15m",
         "{service}: the gate fires on {percent} of the drafts",
-        "A gate that fires on more than 95 % selects nothing: every draft costs a model call. The usual cause is "
-        "confidence that is always low because the turns carry no evidence.",
+        "A gate that skipped drafts within the last week now fires on more than 95 %: it selects nothing, and every "
+        "draft costs a model call. Or a gate of your own raises.",
         "gate-fires-on-everything",
     ),
     Alert(
@@ -162,6 +189,26 @@ ALERTS = (
         "The critic's model answers slowly. Where the plugin gates or enforces, users wait that long; in the "
         "background, the queue fills.",
         "reviews-slow",
+    ),
+    Alert(
+        "DraftcriticReviewsCancelled",
+        "ticket",
+        _cancelled,
+        "10m",
+        "{service}: {percent} of the reviews were cancelled",
+        "The application gave up more than a fifth of the reviews that asked the model: clients that go away, "
+        "timeouts of the application that are shorter than the critic needs, or a deployment that stops workers.",
+        "reviews-cancelled",
+    ),
+    Alert(
+        "DraftcriticAnswersExposed",
+        "ticket",
+        _exposed,
+        "1m",
+        "{service}: {value} answers were read before the critic decided against them",
+        "In enforce, text that was refused, revised, or to be refused had already reached the client: a stream that "
+        "is passed through, or a reader of tokens that cannot be made to wait.",
+        "answers-exposed",
     ),
     Alert(
         "DraftcriticDraftsDropped",
@@ -216,8 +263,8 @@ ALERTS = (
         _silent,
         "10m",
         "{service}: no review in 30 minutes, while the agent made {value} model calls",
-        "The agent works and nobody reviews it, though reviews came within the last day. The plugin is off, not "
-        "loaded, or its metrics do not arrive.",
+        "The agent works and is not reviewed, though it was before. The plugin is off, not loaded, or its metrics do "
+        "not arrive. The alert lasts until reviews come again.",
         "silent",
     ),
 )

@@ -18,7 +18,7 @@ OF_SERVICE = f'{names.SERVICE}=~"$service"'
 OPERATION = "draftcritic.review"
 REFUSED = f'{names.VERDICT}="refuse"'
 REVISED = f'{names.VERDICT}="revise"'
-NOT_APPROVED = f'{names.VERDICT}!="approve"'
+NOT_APPROVED = f'{names.VERDICT}=~"revise|refuse"'
 CHOSEN = "$environment $sku $reason"
 
 
@@ -112,7 +112,7 @@ def _traces() -> list[AnyPanel]:
     return [
         _search("Refused drafts", "the critic refused the draft", "draftcritic.verdict=refuse"),
         _search("Revised drafts", "the critic would have said it otherwise", "draftcritic.verdict=revise"),
-        _search("Failed reviews", "the critic itself failed", "draftcritic.verdict.source=failure", Place(24, 8)),
+        _search("Failed reviews", "the critic itself failed", "draftcritic.outcome=failed", Place(24, 8)),
     ]
 
 

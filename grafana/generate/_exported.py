@@ -16,6 +16,7 @@ TOKENS = "draftcritic_tokens_total"
 COST = "draftcritic_cost_USD_total"
 FABRICATIONS = "draftcritic_fabrications_total"
 FAILURES = "draftcritic_failures_total"
+VIOLATIONS = "draftcritic_rules_violations_total"
 QUEUE_DEPTH = "draftcritic_queue_depth"
 DROPPED = "draftcritic_dropped_total"
 CIRCUIT = "draftcritic_circuit_state"
@@ -31,7 +32,9 @@ SERVICE = "service_name"
 ENVIRONMENT = "deployment_environment_name"
 VERDICT = "draftcritic_verdict"
 SOURCE = "draftcritic_verdict_source"
+OUTCOME = "draftcritic_outcome"
 ACTION = "draftcritic_action"
+RULE = "draftcritic_rule"
 DECISION = "draftcritic_gate_decision"
 GATE_REASON = "draftcritic_gate_reason"
 SKU = "draftcritic_sku"
@@ -46,10 +49,14 @@ TOKEN_TYPE = "gen_ai_token_type"  # noqa: S105 - a label, no secret
 
 FIRED = f'{DECISION}="fired"'
 EVALUATED = f'{DECISION}=~"fired|skipped"'
-ASKED = f'{SKU}!="unknown"'
-"""Reviews in which the critic's model was asked."""
+ASKED = f'{SKU}!="unknown",{OUTCOME}!="cancelled"'
+"""Reviews in which the critic's model was asked and could answer: those that the caller gave up say nothing."""
+JUDGED = f'{VERDICT}!="none"'
+"""Reviews with a verdict."""
+REFLECTED = f'{JUDGED},{SOURCE}!="fabrication"'
+"""Reviews with a verdict of the critic's model."""
 FAILED = f'{FAILURE}!="cancelled"'
-"""Failures of the critic; a cancelled review was given up by the application."""
+"""Failures of the critic. Before there was an outcome, a review that the application gave up was one of them."""
 
 _SHOWN = f'{SERVICE}=~"$service",{ENVIRONMENT}=~"$environment"'
 _WITH_SKU = {REVIEWS, f"{DURATION}_bucket", f"{DURATION}_count", TOKENS, COST, CIRCUIT}

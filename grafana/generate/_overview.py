@@ -52,11 +52,11 @@ def _glance() -> list[AnyPanel]:
     small = Place(4, 4)
     fired = in_range(names.DECISIONS, names.FIRED)
     evaluated = in_range(names.DECISIONS, names.EVALUATED)
-    reviews = in_range(names.REVIEWS)
+    reviews = in_range(names.REVIEWS, names.REFLECTED)
     return [
         number(
             "Reviews",
-            "Reviews that ended with a verdict, a second, over the last few minutes.",
+            "Reviews of any outcome, a second, over the last few minutes.",
             per_second(names.REVIEWS),
             unit=PER_SECOND,
             place=small,
@@ -64,8 +64,9 @@ def _glance() -> list[AnyPanel]:
         ),
         number(
             "Refuse rate",
-            "Share of the reviews in the time range that ended with refuse. The alerts take 5 % as the objective.",
-            ratio(in_range(names.REVIEWS, REFUSE), reviews),
+            "Share of the verdicts of the critic's model in the time range that refuse. The alerts take 5 % as the "
+            "objective.",
+            ratio(in_range(names.REVIEWS, names.REFLECTED, REFUSE), reviews),
             unit="percentunit",
             place=small,
             steps=((0.05, ORANGE), (0.2, RED)),
@@ -73,8 +74,8 @@ def _glance() -> list[AnyPanel]:
         ),
         number(
             "Revise rate",
-            "Share of the reviews in the time range that ended with revise.",
-            ratio(in_range(names.REVIEWS, REVISE), reviews),
+            "Share of the verdicts of the critic's model in the time range that want another answer.",
+            ratio(in_range(names.REVIEWS, names.REFLECTED, REVISE), reviews),
             unit="percentunit",
             place=small,
             steps=((0.15, ORANGE), (0.3, RED)),
@@ -113,11 +114,18 @@ def _glance() -> list[AnyPanel]:
 
 
 def _verdicts() -> list[AnyPanel]:
+    reflected = per_second(names.REVIEWS, names.REFLECTED)
     return [
         lines(
             "Verdicts",
-            "Reviews a second by verdict, stacked. Exemplars open the trace of a review.",
-            [Query(per_second(names.REVIEWS, by=names.VERDICT), f"{{{{{names.VERDICT}}}}}", exemplars=True)],
+            "Reviews with a verdict, a second, by verdict, stacked. Exemplars open the trace of a review.",
+            [
+                Query(
+                    per_second(names.REVIEWS, names.JUDGED, by=names.VERDICT),
+                    f"{{{{{names.VERDICT}}}}}",
+                    exemplars=True,
+                )
+            ],
             unit=PER_SECOND,
             place=Place(10),
             stacked=True,
@@ -125,10 +133,10 @@ def _verdicts() -> list[AnyPanel]:
         ),
         lines(
             "Refuse and revise rate",
-            "Share of the reviews. The dashed line is the objective of the refuse alerts, 5 %.",
+            "Share of the verdicts of the critic's model. The dashed line is the objective of the refuse alerts, 5 %.",
             [
-                Query(ratio(per_second(names.REVIEWS, REFUSE), per_second(names.REVIEWS)), "refuse"),
-                Query(ratio(per_second(names.REVIEWS, REVISE), per_second(names.REVIEWS)), "revise"),
+                Query(ratio(per_second(names.REVIEWS, names.REFLECTED, each), reflected), verdict)
+                for verdict, each in (("refuse", REFUSE), ("revise", REVISE))
             ],
             unit="percentunit",
             place=Place(7),
@@ -137,12 +145,39 @@ def _verdicts() -> list[AnyPanel]:
         ),
         lines(
             "Who reached the verdict",
-            "Reviews a second by the source of the verdict: the gate alone, the critic's model (reflection), the "
-            "fabrication check, or the rule for a critic that failed.",
-            [Query(per_second(names.REVIEWS, by=names.SOURCE), f"{{{{{names.SOURCE}}}}}")],
+            "Reviews with a verdict, a second, by who reached it: the critic's model (reflection) or the fabrication "
+            "check.",
+            [Query(per_second(names.REVIEWS, names.JUDGED, by=names.SOURCE), f"{{{{{names.SOURCE}}}}}")],
             unit=PER_SECOND,
             place=Place(7),
             stacked=True,
+        ),
+        lines(
+            "How reviews ended",
+            "Reviews a second by outcome. Only judged ones have a verdict; the others were skipped by the gate, kept "
+            "from the model by a limit, failed, cancelled by the application, muted, or made in mode gate.",
+            [Query(per_second(names.REVIEWS, by=names.OUTCOME), f"{{{{{names.OUTCOME}}}}}")],
+            unit=PER_SECOND,
+            place=Place(8),
+            stacked=True,
+        ),
+        bars(
+            "Which rules break",
+            "Times in the time range that the critic named a preference or rule as broken, by its id and the verdict. "
+            "Other is any rule that is not loaded, such as those of a rules source.",
+            Query(
+                f"sort_desc(round({in_range(names.VIOLATIONS, by=f'{names.RULE}, {names.VERDICT}')}) > 0)",
+                f"{{{{{names.RULE}}}}} ({{{{{names.VERDICT}}}}})",
+            ),
+            unit="short",
+            place=Place(8),
+        ),
+        lines(
+            "Findings per draft",
+            "Findings of the fabrication check for each draft that the gate evaluated.",
+            [Query(ratio(per_second(names.FABRICATIONS), per_second(names.DECISIONS, names.EVALUATED)), "findings")],
+            unit="percentunit",
+            place=Place(8),
         ),
     ]
 

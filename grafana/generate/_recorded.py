@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from generate import _exported as names
-from generate._rules import GROUP, Dialect, Recorded
+from generate._rules import GROUP, Dialect, Recorded, written_out
 
 OBJECTIVE = 0.05
 """Share of the reviews that may end with refuse, where no other objective is given."""
 DAILY_BUDGET_USD = 10.0
 """US dollars a day and service that the critic may cost, where no other budget is given."""
+REVISE_OVERRIDE = "draftcritic:revise_normal:override"
+"""The share of revised drafts that is normal for a service, by a recording rule of the operator."""
+UNREVIEWED_OVERRIDE = "draftcritic:unreviewed_on_purpose:override"
+"""Any value says that a service had reviews and is to have none any more."""
 OBJECTIVE_OVERRIDE = "draftcritic:refuse_objective:override"
 BUDGET_OVERRIDE = "draftcritic:daily_budget_usd:override"
 WINDOWS = ("5m", "30m", "1h", "6h", "3d")
@@ -33,16 +37,28 @@ def _share(name: str, window: str, part: tuple[str, ...], whole: Recorded, metri
     return Recorded(f"draftcritic:{name}:ratio{window}", build)
 
 
-REVIEWS = {window: _volume(window) for window in WINDOWS}
-REFUSED = {
-    window: _share("refused", window, (f'{names.VERDICT}="refuse"',), REVIEWS[window], names.REVIEWS)
-    for window in WINDOWS
+def _verdicts(verdict: str) -> tuple[str, ...]:
+    return names.REFLECTED, f'{names.VERDICT}="{verdict}"'
+
+
+REVIEWS = {window: _volume(window, names.REFLECTED) for window in WINDOWS}
+"""Verdicts of the critic's model: what nobody judged dilutes no ratio, and findings have a rate of their own."""
+REFUSED = {window: _share("refused", window, _verdicts("refuse"), REVIEWS[window], names.REVIEWS) for window in WINDOWS}
+REVISED = _share("revised", "1h", _verdicts("revise"), REVIEWS["1h"], names.REVIEWS)
+REVIEWED = _volume("30m", f'{names.OUTCOME}!="muted"', name="reviewed")
+"""Reviews of any outcome: whether the plugin works at all."""
+FIRED = {
+    window: _volume(window, names.FIRED, metric=names.DECISIONS, name="gate_fired") for window in ("15m", "1h", "6h")
 }
-REVISED = _share("revised", "1h", (f'{names.VERDICT}="revise"',), REVIEWS["1h"], names.REVIEWS)
-FIRED = _volume("15m", names.FIRED, metric=names.DECISIONS, name="gate_fired")
-FAILED = _share("failed", "15m", (names.FAILED,), FIRED, names.FAILURES)
+FAILED = {window: _share("failed", window, (names.FAILED,), FIRED[window], names.FAILURES) for window in FIRED}
 EVALUATED = _volume("1h", names.EVALUATED, metric=names.DECISIONS, name="gate_evaluated")
 FIRE_RATIO = _share("gate_fired", "1h", (names.FIRED,), EVALUATED, names.DECISIONS)
+SKIPPED = _volume("7d", f'{names.DECISION}="skipped"', metric=names.DECISIONS, name="gate_skipped")
+GATE_ERRORS = _share("gate_errors", "1h", (f'{names.GATE_REASON}="gate_error"',), EVALUATED, names.DECISIONS)
+FINDINGS = _share("findings", "1h", (), EVALUATED, names.FABRICATIONS)
+CALLED = _volume("1h", f'{names.OUTCOME}=~"judged|failed|cancelled",{names.SKU}!="unknown"', name="called")
+CANCELLED = _share("cancelled", "1h", (f'{names.OUTCOME}="cancelled",{names.SKU}!="unknown"',), CALLED, names.REVIEWS)
+EXPOSED = _volume("1h", f'{names.ACTION}="exposed"', name="exposed")
 ASKED = _volume("15m", names.ASKED, metric=f"{names.DURATION}_count", name="critic_asked")
 
 
@@ -53,12 +69,23 @@ def _p95(_dialect: Dialect, offset: str) -> str:
 
 
 P95 = Recorded("draftcritic:review_duration_seconds:p95_15m", _p95)
-DRAFTS = _volume("15m", f'{names.GATE_REASON}!~"not_a_draft|nested|disabled"', metric=names.DECISIONS, name="drafts")
+DRAFTS = {
+    window: _volume(
+        window, f'{names.GATE_REASON}!~"not_a_draft|nested|disabled"', metric=names.DECISIONS, name="drafts"
+    )
+    for window in ("15m", "1h", "6h")
+}
 DROPPED = _volume("15m", f'{names.DROP_REASON}!="shutdown"', metric=names.DROPPED, name="dropped")
-PASSED_UNREVIEWED = _share(
-    "unreviewed", "15m", (f'{names.GATE_REASON}=~"circuit_open|queue_full"',), DRAFTS, names.DECISIONS
-)
-OVER_BUDGET = _share("over_budget", "15m", (f'{names.GATE_REASON}="budget"',), DRAFTS, names.DECISIONS)
+PASSED_UNREVIEWED = {
+    window: _share(
+        "unreviewed", window, (f'{names.GATE_REASON}=~"circuit_open|queue_full"',), DRAFTS[window], names.DECISIONS
+    )
+    for window in DRAFTS
+}
+OVER_BUDGET = {
+    window: _share("over_budget", window, (f'{names.GATE_REASON}="budget"',), DRAFTS[window], names.DECISIONS)
+    for window in DRAFTS
+}
 SPENT = {window: _volume(window, metric=names.COST, name="cost_usd") for window in ("1h", "6h")}
 
 
@@ -68,6 +95,16 @@ def _agent_calls(_dialect: Dialect, offset: str) -> str:
     return f"{spans} or {measured}"
 
 
+def _known(dialect: Dialect, offset: str) -> str:
+    if dialect is written_out:
+        # Without recording rules nothing can be remembered for longer than it is looked back.
+        return f"group by ({GROUP}) (increase({names.REVIEWS}[30d]{offset}) > 0)"
+    # Remembers itself: services that stop having reviews are known until they have some again.
+    return f"group by ({GROUP}) ({dialect(REVIEWED)} > 0) or last_over_time({KNOWN_NAME}[1d]{offset})"
+
+
+KNOWN_NAME = "draftcritic:reviewed:known"
+KNOWN = Recorded(KNOWN_NAME, _known)
 AGENT_CALLS = Recorded("draftcritic:agent_calls:increase30m", _agent_calls)
 
 
@@ -88,16 +125,24 @@ RECORDED = (
     *REVIEWS.values(),
     *REFUSED.values(),
     REVISED,
-    FIRED,
-    FAILED,
+    REVIEWED,
+    KNOWN,
+    *FIRED.values(),
+    *FAILED.values(),
     EVALUATED,
     FIRE_RATIO,
+    SKIPPED,
+    GATE_ERRORS,
+    FINDINGS,
+    CALLED,
+    CANCELLED,
+    EXPOSED,
     ASKED,
     P95,
-    DRAFTS,
+    *DRAFTS.values(),
     DROPPED,
-    PASSED_UNREVIEWED,
-    OVER_BUDGET,
+    *PASSED_UNREVIEWED.values(),
+    *OVER_BUDGET.values(),
     *SPENT.values(),
     AGENT_CALLS,
     REFUSE_OBJECTIVE,

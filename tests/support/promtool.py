@@ -14,7 +14,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 RULES = PROJECT / "alerts" / "draftcritic.yaml"
 RULE_TESTS = sorted((PROJECT / "alerts" / "tests").glob("*.yaml"))
 GRAFANA_RULES = PROJECT / "grafana" / "provisioning" / "alerting" / "draftcritic.yaml"
-_WITHIN_S = 300
+_WITHIN_S = 900
 
 
 def find_promtool() -> str | None:
