@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -331,3 +334,38 @@ def test_the_gauges_last_as_long_as_the_plugin_is_on(telemetry: Telemetry) -> No
         plugin.uninstrument()
         assert telemetry.values("draftcritic.policy.loaded") == {}
         assert telemetry.values("draftcritic.queue.depth") == {}
+
+
+@pytest.mark.parametrize("mode", ["observe", "enforce"])
+def test_starting_and_stopping_again_and_again_leaves_nothing_behind(
+    mode: str, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hook:
+        async def on_llm_start(self, *_: Any) -> None: ...
+
+        async def on_llm_end(self, *_: Any) -> None: ...
+
+    class Async(Chat):
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+            return self._generate(*args, **kwargs)
+
+    registered: list[Any] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **handlers: registered.append(handlers), raising=False)
+    monkeypatch.setattr(threading, "_register_atexit", registered.append, raising=False)
+
+    def turn(number: int) -> None:
+        plugin = start(telemetry, mode=mode, model=Async(answers=[REFUSE]), hooks=[Hook()], reload_interval=1)
+        Chat(answers=[f"{DRAFT} {number}"]).invoke("q")
+        asyncio.run(Chat(answers=[f"{DRAFT} {number}"]).ainvoke("q"))
+        assert plugin.flush(20)
+        plugin.uninstrument()
+
+    turn(0)
+    before, once = set(threading.enumerate()), len(registered)
+    for number in range(1, 15):
+        turn(number)
+    deadline = time.monotonic() + 10
+    while (left := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert left == set()
+    assert len(registered) == once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core import Mode
@@ -69,15 +70,15 @@ class Rules:
 
     async def acritic(self) -> Critic:
         """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
-        if self._file is not None and self._file.changed():
-            reader = threading.Thread(
-                target=self._read_again, args=(self._file,), name="draftcritic-settings", daemon=True
-            )
-            try:
+        if self._file is not None and self._file.due():
+            reader = threading.Thread(target=self._look, args=(self._file,), name="draftcritic-settings", daemon=True)
+            with suppress(RuntimeError):  # no more threads, or the interpreter is ending
                 reader.start()
-            except RuntimeError:  # no more threads, or the interpreter is ending
-                self._file.done(False)
         return self._critic
+
+    def close(self) -> None:
+        """End the threads that wait for the next review."""
+        self._critic.close()
 
     def _made(self, policy: Policy) -> Critic:
         return Critic(
@@ -88,6 +89,10 @@ class Rules:
             limits=self._limiter,
             sharing=self._sharing,
         )
+
+    def _look(self, file: WatchedFile) -> None:
+        if file.look():
+            self._read_again(file)
 
     def _read_again(self, file: WatchedFile) -> None:
         whole = False
@@ -112,6 +117,7 @@ class Rules:
             return False
         self._limiter.use(limits)
         self._sharing.window = settings.share_window
+        self._critic.close()
         self.settings, self._critic, self._complaint = settings, critic, ""
         self._observer.policy_loaded(True)
         self._tell_of(settings, policy.version)

@@ -107,6 +107,8 @@ class Runtime:
         """Review what is queued within the shutdown limit, and take nothing more."""
         self._runner.close(self.settings.shutdown_timeout)
         self._own_loop.stop()
+        self._caller.close()
+        self._rules.close()
 
     def _submit(self, drafts: Sequence[Draft]) -> Iterable[str | None]:
         for draft in drafts:

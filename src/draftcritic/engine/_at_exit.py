@@ -5,10 +5,14 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
+from draftcritic.engine._fork import WeakCalls
+
+_when_main_thread_ends = WeakCalls()
+_registered_in: list[object] = []
+"""Filled once: Python never forgets what it is to call."""
 _MULTIPROCESSING_PRIORITY = 100
 """Before the finalizers of queues and pools, which have 10 and 15."""
 
@@ -34,12 +38,8 @@ def when_main_thread_ends(wait: Callable[[], None]) -> None:
     register = getattr(threading, "_register_atexit", None)
     if register is None:
         return
-    reference = weakref.WeakMethod(wait)
-
-    def call() -> None:
-        method = reference()
-        if method is not None:
-            method()
-
-    with suppress(RuntimeError):  # the main thread has ended
-        register(call)
+    if not _registered_in:
+        with suppress(RuntimeError):  # the main thread has ended
+            register(_when_main_thread_ends)
+            _registered_in.append(register)
+    _when_main_thread_ends.add(wait)

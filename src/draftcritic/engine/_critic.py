@@ -103,6 +103,10 @@ class Critic:
         )
         self._reported: set[type] = set()
 
+    def close(self) -> None:
+        """End the threads that wait for the next call. Later reviews still work."""
+        self._reflector.close()
+
     def review(
         self,
         turn: Turn,

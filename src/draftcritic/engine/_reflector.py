@@ -126,6 +126,10 @@ class Reflector:
         self._prober = Prober(policy, limits)
         self._warned: dict[tuple[str, str, int | None, str | None], float] = {}
 
+    def close(self) -> None:
+        """End the threads that wait for the next call."""
+        self._caller.close()
+
     def reflect(
         self, progress: Progress, assessment: Assessment, source: ModelSource
     ) -> Generator[Step, Any, Judged | Failed | GateReason]:

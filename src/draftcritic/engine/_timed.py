@@ -116,7 +116,8 @@ class TimedCaller:
     def _start_afresh(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._idle: list[SimpleQueue[_Call[Any]]] = []
+        self._closed = False
+        self._idle: list[SimpleQueue[_Call[Any] | None]] = []
         self._running_on = 0
         self._threads = 0
         self._queued: deque[_Call[Any]] = deque()
@@ -192,6 +193,17 @@ class TimedCaller:
             raise TimeoutError(f"no answer within {timeout} s")
         return call.outcome()
 
+    def close(self) -> None:
+        """End the idle threads, and each other one with its call. Later calls get threads that end with them."""
+        if os.getpid() != self._process:
+            return  # the threads are the parent's
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            self._threads -= len(idle)
+        for inbox in idle:
+            inbox.put(None)
+
     def _given_up(self, call: _Call[Any]) -> bool:
         with self._lock:
             call.given_up = not call.done.is_set()
@@ -221,7 +233,7 @@ class TimedCaller:
         if hanging:
             call.leave()
             raise NoThreadError(f"{MOST_GIVEN_UP} calls that were given up run on")
-        inbox: SimpleQueue[_Call[Any]] = SimpleQueue()
+        inbox: SimpleQueue[_Call[Any] | None] = SimpleQueue()
         inbox.put(call)
         thread = threading.Thread(target=self._serve, args=(inbox,), name="draftcritic-call", daemon=True)
         try:
@@ -232,7 +244,7 @@ class TimedCaller:
                 self._threads -= 1
             raise NoThreadError(str(error)) from error
 
-    def _serve(self, inbox: SimpleQueue[_Call[Any]]) -> None:
+    def _serve(self, inbox: SimpleQueue[_Call[Any] | None]) -> None:
         while True:
             try:
                 call = inbox.get(timeout=_IDLE_SECONDS)
@@ -243,11 +255,14 @@ class TimedCaller:
                     self._idle.remove(inbox)
                     self._threads -= 1
                 return
+            if call is None:
+                return
             call.run()
             with self._lock:
                 self._running_on -= call.given_up
                 queued = self._queued.popleft() if self._queued else None
-                stays = queued is not None or (not call.given_up and len(self._idle) < _KEPT_THREADS)
+                kept = 0 if self._closed else _KEPT_THREADS
+                stays = queued is not None or (not call.given_up and len(self._idle) < kept)
                 if queued is not None:
                     inbox.put(queued)
                     del queued

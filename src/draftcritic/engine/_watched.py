@@ -63,15 +63,33 @@ class WatchedFile:
             # Who reads is a thread of the parent.
             self._reading, self._failures = False, 1
 
-    def changed(self) -> bool:
-        """Whether the caller has to read the file and then to say `done`; until then nobody else has. Never waits."""
+    def due(self) -> bool:
+        """Whether the caller has to look at the file with `look`; until the next interval no one else has.
+
+        Touches no file: this is for event loops.
+        """
         if self._interval <= 0 or self._clock() < self._next or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if self._reading or self._clock() < self._next:
+                return False
+            self._next = self._clock() + self._interval
+            return True
+        finally:
+            self._lock.release()
+
+    def changed(self) -> bool:
+        """Whether the caller has to read the file and then to say `done`; until then no one else has."""
+        return self.due() and self.look()
+
+    def look(self) -> bool:
+        """Look at the file that is `due`. See `changed`."""
+        if not self._lock.acquire(blocking=False):
             return False
         try:
             if self._reading:
                 return False
             now = self._clock()
-            self._next = now + self._interval
             stamp = stamp_of(self._path)
             if stamp == self._tried and (not self._failures or now < self._again):
                 return False
