@@ -115,6 +115,10 @@ def page() -> str:
         "character of the draft. On every path the review has the critic's verdict (in mode `gate` none is asked), the",
         "critic's model is asked once, and the caller's span is the current one afterwards. A `-` is a way that",
         "LangChain does not have.",
+        "",
+        "In `enforce` a stream is asked for as a stream and held back until the verdict. An approved one then has the",
+        "chunks, events and callbacks that the model gave, in their order; a replaced one has one chunk with the text.",
+        "`tests/langchain/test_hold.py` compares each path with and without an approving critic.",
     ]
     for kind in KINDS:
         lines += ["", f"## With {kind}", "", *table(kind)]

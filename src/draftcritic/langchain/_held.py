@@ -12,7 +12,8 @@ from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._deferred import Event, Recording, areplay, pulse, replay
 from draftcritic.langchain._frame import Frame, holding
 from draftcritic.langchain._released import chunk_generations, events_of, new_tokens, show_callbacks, whole_of
-from draftcritic.langchain._rewrite import rewritten_generation, rewritten_message, shown
+from draftcritic.langchain._rewrite import rewritten_generation, shown
+from draftcritic.langchain._shapes import refusal_chunk, replaced_message
 
 if TYPE_CHECKING:
     from draftcritic.langchain._hold import HoldingInterceptor
@@ -120,7 +121,7 @@ class HeldEvents:
             self._stream._generation_info.update(self._shadow._generation_info)
             events: Iterable[tuple[Any, int]] = self._events
         else:
-            message = shown(rewritten_message(self._message, self._text))
+            message = shown(replaced_message(self._message, self._text))
             events = ((event, 0) for event in events_of(message, self._stream.message_id))
         done = 0
         for event, until in events:
@@ -204,8 +205,14 @@ class HeldStream:
 def _released(call: Call, text: str | None) -> Iterable[Any]:
     if text is None or not call.chunks:
         return call.chunks
-    generation = rewritten_generation(whole_of(call.chunks), text)
-    return chunk_generations(generation)
+    try:
+        return chunk_generations(rewritten_generation(whole_of(call.chunks), text))
+    except Exception:
+        from langchain_core.outputs import ChatGenerationChunk
+
+        name = type(call.chunks[0]).__qualname__
+        _logger.warning("%s cannot be copied; a refused draft leaves as plain text", name)
+        return [ChatGenerationChunk(message=refusal_chunk(text))]
 
 
 def _first(texts: Iterable[str | None]) -> str | None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result
+from draftcritic.langchain._rewrite import as_chunk, rewritten_message, rewritten_result, shown
 
 _logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def replaced_chunks(chunks: Sequence[Any], text: str | None) -> Sequence[Any]:
         whole = chunks[0]
         for chunk in chunks[1:]:
             whole = whole + chunk
-        return [as_chunk(rewritten_message(whole, text))]
+        return [as_chunk(shown(rewritten_message(whole, text)))]
     except Exception:
         _logger.warning("%s cannot be joined; a refused draft leaves as plain text", type(chunks[0]).__qualname__)
         return [refusal_chunk(text)]
