@@ -1,16 +1,17 @@
-"""What holds one draft back: in place of the model, its run manager and its cache while it writes."""
+"""What holds one draft back: in place of the model and its run manager while it writes."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.langchain._call import Arguments, Call
 from draftcritic.langchain._caught import Draft
 from draftcritic.langchain._deferred import Event, Recording, areplay, pulse, replay
 from draftcritic.langchain._frame import Frame, holding
+from draftcritic.langchain._held_cache import CacheAfterVerdict
 from draftcritic.langchain._released import chunk_generations, events_of, new_tokens, show_callbacks, whole_of
 from draftcritic.langchain._rewrite import rewritten_generation, shown
 from draftcritic.langchain._shapes import refusal_chunk, replaced_message
@@ -39,7 +40,7 @@ class HeldCall:
         self.call = call
         self.recording = Recording()
         self.frame = Frame(self.recording)
-        self.cache = _CacheAfterVerdict(call.model)
+        self.cache = CacheAfterVerdict(call.model)
         self.model = self.cache.model
         self.tokens: list[Callable[[], Any]] = []
 
@@ -217,81 +218,3 @@ def _released(call: Call, text: str | None) -> Iterable[Any]:
 
 def _first(texts: Iterable[str | None]) -> str | None:
     return next(iter(texts or ()), None)
-
-
-class _CacheAfterVerdict:
-    """The application's cache of answers, which a refused answer must not get into.
-
-    Attributes:
-        model: what LangChain's method runs with: a stand-in for the model when it has a cache.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._cache: Any = None
-        self.model = model
-        cache = _cache_of(model)
-        if cache is not None:
-            self._cache = _kept_writes()(cache)
-            self.model = _WithCache(model, self._cache)
-
-    def write(self) -> None:
-        """Write what the call wrote."""
-        if self._cache is not None:
-            for args in self._cache.writes:
-                self._cache.cache.update(*args)
-
-    async def awrite(self) -> None:
-        """Write what the call wrote."""
-        if self._cache is not None:
-            for args in self._cache.writes:
-                await self._cache.cache.aupdate(*args)
-
-
-class _WithCache:
-    """A chat model with another cache."""
-
-    def __init__(self, model: Any, cache: Any) -> None:
-        self._cached_model = model
-        self.cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cached_model, name)
-
-
-def _cache_of(model: Any) -> Any:
-    """Return the cache that LangChain asks for a call of a model; None when there is none."""
-    from langchain_core.caches import BaseCache
-    from langchain_core.globals import get_llm_cache
-
-    if model.cache is False:
-        return None
-    return model.cache if isinstance(model.cache, BaseCache) else get_llm_cache()
-
-
-@lru_cache(1)
-def _kept_writes() -> type[Any]:
-    from langchain_core.caches import BaseCache
-
-    class KeptWrites(BaseCache):
-        """Reads from a cache, and keeps what is written to it."""
-
-        def __init__(self, cache: Any) -> None:
-            self.cache = cache
-            self.writes: list[tuple[Any, ...]] = []
-
-        def lookup(self, prompt: str, llm_string: str) -> Any:
-            return self.cache.lookup(prompt, llm_string)
-
-        async def alookup(self, prompt: str, llm_string: str) -> Any:
-            return await self.cache.alookup(prompt, llm_string)
-
-        def update(self, prompt: str, llm_string: str, return_val: Any) -> None:
-            self.writes.append((prompt, llm_string, return_val))
-
-        async def aupdate(self, prompt: str, llm_string: str, return_val: Any) -> None:
-            self.writes.append((prompt, llm_string, return_val))
-
-        def clear(self, **kwargs: Any) -> None:
-            self.cache.clear(**kwargs)
-
-    return KeptWrites
