@@ -11,7 +11,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from _shapes import SHAPES
@@ -20,6 +20,10 @@ from draftcritic.core import Policy, Turn, assess, parse_reflection_output, rend
 from draftcritic.core._policy import CriticPreference
 
 SIZES = (60_000, 250_000, 1_000_000)
+AIMS = {60_000: 0.06, 1_000_000: 1.0}
+"""Seconds that a text of that many characters may take."""
+STEEPEST = 1.2
+"""A larger exponent of the growth is more than linear."""
 LIMIT = 30.0
 """Seconds after which a measurement is broken off."""
 _NOTICED = 0.02
@@ -61,6 +65,10 @@ PLACES: dict[str, Callable[[str], object]] = {
 }
 
 
+Row = tuple[str, str, list[float], float]
+"""Place, shape, seconds of each length, exponent."""
+
+
 class _TooLongError(BaseException):
     pass
 
@@ -90,7 +98,7 @@ def exponent(small: float, large: float, ratio: float) -> float:
     return math.inf if large == math.inf else math.log(large / max(small, 1e-4)) / math.log(ratio)
 
 
-def measure(options: argparse.Namespace) -> Iterator[tuple[str, str, list[float], float]]:
+def measure(options: argparse.Namespace) -> Iterator[Row]:
     """Yield the place, the shape, the time of each length, and the exponent."""
     for place in options.place or PLACES:
         call = PLACES[place]
@@ -111,13 +119,19 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one measurement")
     parser.add_argument("--worst", type=int, help="only so many lines, the slowest first")
     options = parser.parse_args()
-    rows = list(measure(options))
-    rows.sort(key=lambda row: row[2], reverse=True) if options.worst else None
+    rows: Iterable[Row] = measure(options)
+    if options.worst:
+        rows = sorted(rows, key=lambda row: row[2], reverse=True)[: options.worst]
     print(f"{'place':18} {'shape':26}" + "".join(f"{size // 1000:>8} kB" for size in options.sizes) + "  exponent")
-    for place, name, times, power in rows[: options.worst]:
+    failed = False
+    for place, name, times, power in rows:
         line = "".join(f"{1000 * took:8.0f} ms" for took in times)
-        print(f"{place:18} {name:26}{line}  {power:8.2f}")
-    return 0
+        slow = [size for size, took in zip(options.sizes, times, strict=True) if took > AIMS.get(size, math.inf)]
+        missed = [f"{size // 1000} kB" for size in slow]
+        remark = " ".join([*(["SUPERLINEAR"] if power > STEEPEST else []), *missed])
+        failed = failed or bool(remark)
+        print(f"{place:18} {name:26}{line}  {power:8.2f}  {remark}".rstrip(), flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -78,11 +78,11 @@ def totals(operands: Sequence[Decimal]) -> Iterator[tuple[Decimal, int]]:
             yield total, count
 
 
-def near(value: Decimal, total: Decimal, count: int) -> bool:
-    """Whether the value is this share of the total, rounded as it is written."""
+def is_average(value: Decimal, operands: Sequence[Decimal]) -> bool:
+    """Whether the value is a share of one of the totals, rounded as it is written."""
     exponent = value.as_tuple().exponent
-    places = -exponent if isinstance(exponent, int) else 0
-    return abs(total / count - value) <= Decimal(5).scaleb(-places - 1)
+    half = Decimal(5).scaleb((exponent if isinstance(exponent, int) else 0) - 1)
+    return any(abs(total / count - value) <= half for total, count in totals(operands))
 
 
 def results_of(term: str) -> Iterator[Decimal]:

@@ -7,6 +7,7 @@ where the draft says that it is one, and only over numbers that stand together.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -14,12 +15,11 @@ from draftcritic.core.fabrication._arithmetic import (
     COUNTS,
     OPERANDS,
     differences,
-    near,
+    is_average,
     pairs,
     products,
     runs,
     subsets,
-    totals,
     written_result,
 )
 from draftcritic.core.fabrication._cues import (
@@ -71,6 +71,8 @@ class Derivations:
         self._totals = Totals(grounding)
         self.open: set[int] = set()
         """Starts of the numbers that are not grounded: no number is worked out of them."""
+        self._closed_at = -1
+        self._closed_of: dict[str, tuple[list[Token], list[int]]] = {}
 
     def explains(self, token: Token) -> bool:
         """Whether the token follows from grounded numbers."""
@@ -101,7 +103,7 @@ class Derivations:
             return True
         if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._totals.sums_if_few(token, cue)])):
             return True
-        if AVERAGE.search(cue) and any(near(value, total, count) for total, count in totals(operands)):
+        if AVERAGE.search(cue) and is_average(value, operands):
             return True
         if token.kind == "number" and self._prices.tells_count(value, token, self.open):
             return True
@@ -188,9 +190,21 @@ class Derivations:
 
     def _operand_tokens(self, token: Token) -> list[Token]:
         """The grounded numbers of the draft that are of the token's kind, those just before the token first."""
-        fit = [n for n in self._numbers if n.kind == token.kind and n.start not in self.open and n.start != token.start]
-        before = [n for n in fit if n.end <= token.start]
-        return [*reversed(before), *fit[len(before) :]][:OPERANDS]
+        fit, ends = self._closed(token.kind)
+        at = bisect_right(ends, token.start)
+        before = fit[max(0, at - OPERANDS) : at]
+        after = [n for n in fit[at : at + OPERANDS + 1] if n.start != token.start]
+        return [*reversed(before), *after][:OPERANDS]
+
+    def _closed(self, kind: str) -> tuple[list[Token], list[int]]:
+        """Return the grounded numbers of a kind in their order, and their ends."""
+        if self._closed_at != len(self.open):
+            # Starts are only ever taken out of `open`.
+            self._closed_at, self._closed_of = len(self.open), {}
+        if kind not in self._closed_of:
+            fit = [n for n in self._numbers if n.kind == kind and n.start not in self.open]
+            self._closed_of[kind] = fit, [n.end for n in fit]
+        return self._closed_of[kind]
 
     def _operands(self, token: Token) -> list[Decimal]:
         near = self._operand_tokens(token)

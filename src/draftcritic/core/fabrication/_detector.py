@@ -34,6 +34,8 @@ HEARSAY = 0.5
 _ACTION_KINDS = frozenset({"verb_claim", "action_claim", "intent_action_no_tool"})
 _MOST_KEYS = 500
 """Keys that are looked for one by one; with more of them, each key of the draft is looked up."""
+MAX_CLAIMS = 1000
+"""Claims in the first person of one draft that are looked at."""
 MAX_PAIRS = 20_000
 """Keys with values of one draft that are looked at; a draft with more is a dump of data."""
 
@@ -196,7 +198,7 @@ def _take(findings: Iterable[FabricationFinding], unique: dict[tuple[str, str], 
 
 def _verb_claims(draft: _Draft) -> Iterator[FabricationFinding]:
     tool_names = draft.grounding.tool_names
-    for claim in draft.claims:
+    for claim in draft.claims[:MAX_CLAIMS]:
         if tool_fits(claim[1], tool_names) or is_open(draft.text, claim.start()):
             continue
         if not (refers_back(draft.text, claim.start()) and draft.grounding.context_has_data):

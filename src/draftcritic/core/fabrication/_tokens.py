@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from draftcritic.core.fabrication._calibration import CONFIDENCE, CONFIGURED, WEAK
 from draftcritic.core.fabrication._derive import Derivations, may_be_result
@@ -26,6 +26,9 @@ DERIVED = 40
 """Ungrounded numbers of one draft that a derivation is searched for."""
 MAX_FINDINGS = 200
 """Findings that one draft gives, of all kinds together; a draft with more is noise from end to end."""
+
+MAX_MISSING = 500
+"""Tokens of one draft that no source grounds; the rest of a draft with more is not looked at."""
 
 _WHAT = {
     "date": "date",
@@ -73,12 +76,20 @@ def token_findings(
 def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
     tokens, fences = tokens_of(text), fences_of(text)
     missing = [
-        token
-        for token in tokens
-        if not tells_nothing(token, text, fences)
-        and not is_grounded(token, grounding)
-        and not is_harmless(token, text, grounding)
+        *islice(
+            (
+                token
+                for token in tokens
+                if not tells_nothing(token, text, fences)
+                and not is_grounded(token, grounding)
+                and not is_harmless(token, text, grounding)
+            ),
+            MAX_MISSING,
+        )
     ]
+    if len(missing) == MAX_MISSING:
+        # What is behind is not looked at, and grounds nothing.
+        tokens = [token for token in tokens if token.start <= missing[-1].start]
     if any(token.kind in MEASURES for token in missing):
         counting = counts_up(tokens)
         missing = [token for token in missing if token.start not in counting]
