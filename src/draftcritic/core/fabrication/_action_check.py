@@ -56,6 +56,7 @@ class _Turn:
     ) -> None:
         self._grounding = grounding
         self.writes_code = writes_code
+        self._said: dict[tuple[str, str, bool], bool] = {}
         self.tools = ToolsOfTurn(grounding.tool_calls, read_only, action_words)
 
     @lazy
@@ -108,11 +109,20 @@ class _Turn:
         """The words of the names of the tools."""
         return " ".join(self._grounding.tool_names).replace("_", " ")
 
-    @staticmethod
-    def _is_said(claim: ActionClaim, text: str) -> bool:
+    def _is_said(self, claim: ActionClaim, text: str) -> bool:
         """Whether the text has the word of the claim, or the English word for its action done."""
-        word, action = re.escape(claim.word[:_STEM]), re.escape(claim.action[:_STEM])
-        return re.search(rf"(?<![^\W_])(?:{word}|{action}[a-z]{{0,6}}ed(?![a-z]))", text) is not None
+        key = claim.word[:_STEM], claim.action[:_STEM], text is self.results
+        if key not in self._said:
+            self._said[key] = _begins(text, key[0]) or _begins(text, key[1], "[a-z]{0,6}ed(?![a-z])")
+        return self._said[key]
+
+
+def _begins(text: str, stem: str, rest: str = "") -> bool:
+    """Whether a word of the text begins with the stem; the engine looks fast for what begins with plain letters."""
+    if stem not in text:
+        return False
+    plain = re.escape(stem)
+    return re.search(rf"{plain}(?<![^\W_]{plain}){rest}", text) is not None
 
 
 def claimed_actions(

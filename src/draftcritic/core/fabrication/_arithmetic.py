@@ -78,11 +78,20 @@ def totals(operands: Sequence[Decimal]) -> Iterator[tuple[Decimal, int]]:
             yield total, count
 
 
+def near(value: Decimal, total: Decimal, count: int) -> bool:
+    """Whether the value is this share of the total, rounded as it is written."""
+    return abs(total / count - value) <= _half_step(value)
+
+
 def is_average(value: Decimal, operands: Sequence[Decimal]) -> bool:
     """Whether the value is a share of one of the totals, rounded as it is written."""
-    exponent = value.as_tuple().exponent
-    half = Decimal(5).scaleb((exponent if isinstance(exponent, int) else 0) - 1)
+    half = _half_step(value)
     return any(abs(total / count - value) <= half for total, count in totals(operands))
+
+
+def _half_step(value: Decimal) -> Decimal:
+    exponent = value.as_tuple().exponent
+    return Decimal(5).scaleb((exponent if isinstance(exponent, int) else 0) - 1)
 
 
 def results_of(term: str) -> Iterator[Decimal]:

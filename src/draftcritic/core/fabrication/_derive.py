@@ -16,6 +16,7 @@ from draftcritic.core.fabrication._arithmetic import (
     OPERANDS,
     differences,
     is_average,
+    near,
     pairs,
     products,
     runs,
