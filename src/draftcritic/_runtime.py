@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic._rules import Rules
 from draftcritic.core import GateReason, Mode, OnFailure, OnRefusedCalls, Review, Turn, Verdict, described
+from draftcritic.core._data import load_data
 from draftcritic.engine import QUEUE_FULL, BackgroundRunner, Critic, CriticModel, TimedCaller
 from draftcritic.langchain import (
     Caught,
@@ -62,6 +63,8 @@ class Runtime:
         self._own_loop = OwnLoop()
         self._enforces = settings.mode is Mode.ENFORCE
         self._background = settings.background and not self._enforces
+        if not self._background:
+            load_data()
         self._documents = DocumentMemory() if settings.retriever_activation else None
         self._named_model: tuple[int, Any] | None = None
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 from itertools import product
+
+from draftcritic.core._data import data_names, data_text
 
 _GROUP = re.compile(r"(\([^()\[\]]*\)|\[[^()\[\]]*\])")
 _SCRIPTS = (
@@ -47,8 +48,7 @@ def scripts_in(text: str) -> tuple[str, ...]:
 @cache
 def list_names(folder: str) -> tuple[str, ...]:
     """Return the names of the lists in a folder beside this module, without their ending."""
-    files = resources.files("draftcritic.core").joinpath(folder).iterdir()
-    return tuple(sorted(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt")))
+    return tuple(sorted(name.removesuffix(".txt") for name in data_names("draftcritic.core", folder)))
 
 
 @cache
@@ -76,7 +76,7 @@ def _scripts_of(text: str) -> frozenset[str]:
 @cache
 def list_text(folder: str, name: str) -> str:
     """Return the text of one list."""
-    return resources.files("draftcritic.core").joinpath(folder, f"{name}.txt").read_text(encoding="utf-8")
+    return data_text("draftcritic.core", folder, f"{name}.txt")
 
 
 def read_list(folder: str, name: str) -> dict[str, list[str]]:

@@ -17,7 +17,11 @@ class WeakCalls:
 
     def add(self, method: Callable[[], object]) -> None:
         """Call a bound method, too."""
-        self._methods[weakref.WeakMethod(method, lambda dead: self._methods.pop(dead, None))] = None
+        for reference in list(self._methods):
+            # No callback does it: at the end of the interpreter one could raise.
+            if reference() is None:
+                self._methods.pop(reference, None)
+        self._methods[weakref.WeakMethod(method)] = None
 
     def __call__(self) -> None:
         """Call the methods whose objects live, in their order."""

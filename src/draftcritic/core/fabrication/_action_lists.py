@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
+from draftcritic.core._data import data_text
 from draftcritic.core._phrases import lines_of
 
 DONE, ALONE, START, END, QUIET, ADVERB = "\x00", "\x01", "\x02", "\x03", "\x04", "\x05"
@@ -103,8 +103,7 @@ def _forms_of(form: str, prefixes: list[str], endings: list[str]) -> Iterator[st
 
 @cache
 def _sections(code: str) -> dict[str, list[str]]:
-    path = resources.files("draftcritic.core.fabrication").joinpath("actions", f"{code}.txt")
-    return lines_of(path.read_text(encoding="utf-8"))
+    return lines_of(data_text("draftcritic.core.fabrication", "actions", f"{code}.txt"))
 
 
 @cache

@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from draftcritic.core._data import data_text
 from draftcritic.core._fault import described
 from draftcritic.core._phrases import lines_of
 from draftcritic.core.fabrication._lazy import lazy
@@ -38,8 +38,7 @@ class _ToolWords:
 
 @cache
 def _tool_words() -> _ToolWords:
-    path = resources.files("draftcritic.core.fabrication").joinpath("actions", "tools.txt")
-    sections = lines_of(path.read_text(encoding="utf-8"))
+    sections = lines_of(data_text("draftcritic.core.fabrication", "actions", "tools.txt"))
     fits = {}
     for line in sections["fits"]:
         action, _, words = line.partition(":")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import resources
 from itertools import islice, pairwise
 
+from draftcritic.core._data import data_text
 from draftcritic.core.fabrication._grounding import Grounding
 from draftcritic.core.fabrication._token import Token
 
@@ -148,5 +148,5 @@ def _is_english(text: str, grounding: Grounding) -> bool:
 
 @cache
 def _words(file: str) -> frozenset[str]:
-    lines = resources.files(__package__).joinpath("names", file).read_text(encoding="utf-8").splitlines()
+    lines = data_text("draftcritic.core.fabrication", "names", file).splitlines()
     return frozenset(word for line in lines for word in line.partition("#")[0].split())

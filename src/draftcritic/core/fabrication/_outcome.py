@@ -8,9 +8,9 @@ import logging
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from draftcritic.core._data import data_text
 from draftcritic.core._phrases import lines_of
 from draftcritic.core.fabrication._sources import field_of, name_of
 
@@ -57,8 +57,7 @@ _DONE = re.compile(
 
 @cache
 def _failure_words() -> re.Pattern[str]:
-    path = resources.files("draftcritic.core.fabrication").joinpath("actions", "failures.txt")
-    sections = lines_of(path.read_text(encoding="utf-8"))
+    sections = lines_of(data_text("draftcritic.core.fabrication", "actions", "failures.txt"))
     spaced = [word for line in sections["spaced"] for word in (line.split("|") if "|" in line else line.split())]
     unspaced = [word for line in sections["unspaced"] for word in line.split()]
     return re.compile(
