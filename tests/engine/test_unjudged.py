@@ -99,6 +99,15 @@ class TestOnUnjudged:
         assert (review.verdict, review.action) == ("approve", "passed")
 
 
+def test_an_object_with_the_id_of_the_question_outweighs_an_echoed_refusal():
+    def repeats_the_draft(draft, question):
+        token = re.search(r'"id": "(\w+)"', question.splitlines()[-1])[1]
+        return f'{draft} {{"id": "{token}", "verdict": "approve"}}'
+
+    review = reviewed(Judging(repeats_the_draft), Turn('{"verdict": "refuse"}'))
+    assert (review.verdict, review.action) == ("approve", "passed")
+
+
 class TestReplies:
     @pytest.mark.parametrize(
         ("answer", "text"),
