@@ -226,6 +226,19 @@ def is_handled(function: Any) -> bool:
     return any(entry is not None and entry.handler is not None for entry in entries)
 
 
+def _original_of(function: FunctionType) -> FunctionType:
+    """Return the original of a function with code of ours, of an earlier start or of another process."""
+    for constant in function.__code__.co_consts:
+        entry = _entries.get(constant) if isinstance(constant, str) else None
+        original = None if entry is None else entry.original()
+        if isinstance(original, FunctionType):
+            return original
+    original = inspect.unwrap(function, stop=lambda f: not is_spliced(f))
+    if is_spliced(original):
+        raise SpliceError(f"the original of {function.__qualname__} is gone")
+    return original
+
+
 def splice(function: Any, handler: Handler, fault: OnFault = _raise, *, weak: bool = False) -> Splice:
     """Put `handler` into `function`.
 
@@ -245,7 +258,7 @@ def splice(function: Any, handler: Handler, fault: OnFault = _raise, *, weak: bo
     if is_handled(function):
         raise SpliceError(f"{function.__qualname__} has a handler already")
     # Code of another process, or of an earlier start that could not be taken off, is replaced and not wrapped again.
-    original = inspect.unwrap(function, stop=lambda f: not is_spliced(f)) if is_spliced(function) else _copy(function)
+    original = _original_of(function) if is_spliced(function) else _copy(function)
     key = f"{_PROCESS}-{next(_numbers)}"
     template = next(code for is_kind, code in _TEMPLATES if is_kind(original))
     code = template.replace(
