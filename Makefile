@@ -49,6 +49,9 @@ docs: $(STAMP) ## the documentation site, warnings as errors, into build/site
 matrix: ## the tests that touch others' code, with the oldest (Python 3.10) and the newest versions (Python 3.13)
 	$(PYTHON) tests/constraints/run.py $(ARGS)
 
+peers: $(STAMP) ## the unit tests of LangChain's own packages with the plugin off, in observe and in enforce: ARGS=--short
+	$(BIN)/python tests/peers/run.py $(ARGS)
+
 fuzz: $(STAMP) ## tries hostile values until told to stop: ARGS='--minutes 10'
 	$(BIN)/python -m fuzz $(ARGS)
 

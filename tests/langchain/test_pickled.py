@@ -22,7 +22,7 @@ word = "Zanzibar"
 
 class Own(Chat):
     def invoke(self, prompt, config=None, **kwargs):
-        return AIMessage(f"{{word}} {{len(super().__class__.__name__)}}")
+        return AIMessage(f"{{word}} {{len(__class__.__name__)}}")
 
     async def ainvoke(self, prompt, config=None, **kwargs):
         return AIMessage(word)

@@ -27,6 +27,7 @@ from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
+from draftcritic.langchain import _splice, _targets
 from draftcritic.langchain._targets import CHAT_TARGETS
 
 US = "draftcritic"
@@ -178,6 +179,8 @@ def main() -> None:
     os.environ.setdefault("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_only")
     os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
     warnings.simplefilter("ignore")
+    if os.environ.get("SPLICE") == "off":  # to measure what wrappers would do; see docs/patching.md
+        _splice.CODE_IS_EXCHANGEABLE = _targets.CODE_IS_EXCHANGEABLE = False
     # What the instrumentors and the first review load is loaded once, before the forks.
     for module in (*(module for module, _ in INSTRUMENTORS.values()), *_LOADED_BY_THEM):
         with suppress(ImportError):

@@ -44,7 +44,7 @@ def look_up() -> None:
         if value is not None:
             _found[name.attribute] = value
         elif name.attribute not in _found:  # what an earlier start has found is as good
-            level = logging.WARNING if name.required else logging.DEBUG
+            level = logging.WARNING if name.required else logging.INFO
             _logger.log(level, "this langchain-core has no %s.%s: %s", name.module, name.attribute, name.without)
 
 

@@ -27,7 +27,7 @@ from draftcritic.langchain._guard import (
     guarded_items,
 )
 
-CODE_IS_EXCHANGEABLE = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 14)
+CODE_IS_EXCHANGEABLE = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 13)
 """Whether this interpreter is one that the exchange is tested with. With any other, wrappers are used."""
 _KEY = "draftcritic: key of the handler"
 _PROCESS = secrets.token_hex(8)
@@ -233,10 +233,10 @@ def _original_of(function: FunctionType) -> FunctionType:
         original = None if entry is None else entry.original()
         if isinstance(original, FunctionType):
             return original
-    original = inspect.unwrap(function, stop=lambda f: not is_spliced(f))
-    if is_spliced(original):
+    kept = inspect.unwrap(function, stop=lambda f: not is_spliced(f))
+    if is_spliced(kept) or not isinstance(kept, FunctionType):
         raise SpliceError(f"the original of {function.__qualname__} is gone")
-    return original
+    return kept
 
 
 def splice(function: Any, handler: Handler, fault: OnFault = _raise, *, weak: bool = False) -> Splice:

@@ -48,7 +48,14 @@ class Wrap:
     def _call(self, wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._handler is None:
             return wrapped(*args, **kwargs)
-        return self._run(self._handler, lambda _, *a, **k: wrapped(*a, **k), self._fault, (instance, *args), kwargs)
+
+        def original(model: Any, *args: Any, **kwargs: Any) -> Any:
+            if model is instance:
+                return wrapped(*args, **kwargs)
+            # A handler may give a stand-in for the model.
+            return self.wrapper.__wrapped__.__get__(model, type(model))(*args, **kwargs)
+
+        return self._run(self._handler, original, self._fault, (instance, *args), kwargs)
 
     def remove(self) -> bool:
         """Switch the handler off and take the wrapper away, also from below another tool's.
