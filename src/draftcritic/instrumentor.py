@@ -142,6 +142,7 @@ class _Wiring:
             mode=settings.mode,
             threshold=settings.confidence_threshold,
             critic_sku=_sku_of(settings.model),
+            rules=settings.rule_ids(),
         )
         self._recorder = recorder
         runtime = self._started = Runtime(settings, recorder)

@@ -119,14 +119,14 @@ def test_exemplars_lead_to_traces_that_exist(stack: Stack, name: str, detail: De
 
 
 @pytest.mark.usefixtures("observed")
-def test_each_review_is_an_event_in_the_collectors_output(stack: Stack, plain: Plain, detail: Detail) -> None:
+def test_each_check_that_spoke_is_an_event_in_the_collectors_output(stack: Stack, plain: Plain, detail: Detail) -> None:
     log = stack.run.log("otel-collector")
     pattern = re.compile(r"EventName: gen_ai\.evaluation\.result\n")
     count = eventually(lambda: len(pattern.findall(log.read_text("utf-8"))), lambda count: count >= plain.events)
     assert count == plain.events
     block = pattern.split(log.read_text("utf-8"))[1]
-    assert "gen_ai.evaluation.name: Str(draftcritic)" in block
-    assert re.search(r"gen_ai\.evaluation\.score\.label: Str\((approve|revise|refuse)\)", block)
+    assert re.search(r"gen_ai\.evaluation\.name: Str\(draftcritic\.(reflection|fabrication)\)", block)
+    assert re.search(r"gen_ai\.evaluation\.score\.label: Str\((approve|revise|refuse|finding)\)", block)
     detail(f"{count} events")
 
 

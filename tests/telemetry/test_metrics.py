@@ -127,7 +127,9 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
         ]
     )
     failures = {dict(s)["draftcritic.failure"]: p.value for s, p in harness.points("draftcritic.failures").items()}
-    assert failures == dict.fromkeys(["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected"], 0)
+    assert failures == dict.fromkeys(
+        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "unread"], 0
+    )
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
     assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
 
@@ -315,6 +317,14 @@ def test_broken_rules_are_counted_by_rule_and_verdict(harness: Harness) -> None:
         labels(rule="other", verdict="revise"): 1,
     }
     assert harness.span.attributes["draftcritic.rules.broken"] == ("no-dates", "other")
+
+
+def test_the_violations_of_each_loaded_rule_start_at_zero() -> None:
+    points = Harness(options={"rules": ("no-dates",)}).points("draftcritic.rules.violations")
+    assert {point.value for point in points.values()} == {0}
+    assert {(dict(s)["draftcritic.rule"], dict(s)["draftcritic.verdict"]) for s in points} == {
+        (rule, verdict) for rule in ("no-dates", "other") for verdict in ("approve", "revise", "refuse")
+    }
 
 
 def test_findings_are_counted_by_kind_and_a_kind_of_nobody_is_other(harness: Harness) -> None:

@@ -17,6 +17,7 @@ from draftcritic.demo._distro import DISTRO_NAME, distro_folder
 from draftcritic.demo._receiver import OtlpReceiver
 from draftcritic.demo._scripted_model import AGENT_MODEL, CRITIC_MODEL, ScriptedModel
 from draftcritic.demo._trace_view import show
+from draftcritic.telemetry import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,6 +147,8 @@ def _telemetry(receiver: OtlpReceiver | None) -> dict[str, str]:
     if receiver is None:
         return {}
     return {
+        # The reasons stay in this demo, which prints them.
+        names.CAPTURE_CONTENT: os.environ.get(names.CAPTURE_CONTENT, "SPAN_ONLY"),
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",

@@ -93,6 +93,8 @@ def _describe_review(label: Text, span: Span) -> None:
     if verdict:
         label.append(f"  {verdict}", style=_STYLES.get(verdict, ""))
         label.append(f" ({_said(span, names.VERDICT_SOURCE)}, {_said(span, names.ACTION)})")
+    else:
+        label.append(f"  {_said(span, names.OUTCOME)} ({_said(span, names.ACTION)})", style="dim")
     reason = _said(span, names.GATE_REASON)
     label.append(f"  gate {_said(span, names.GATE_DECISION)}: {reason}")
     signals = span.attributes.get(names.GATE_SIGNALS)
@@ -108,12 +110,15 @@ def _describe_review(label: Text, span: Span) -> None:
     failure = _said(span, names.FAILURE)
     if failure:
         label.append(f"  critic failed: {failure}", style="red")
+    said = _said(span, names.CONTENT_REASON)
+    if said:
+        label.append(f'  because: "{said}"', style="italic")
 
 
 def _verdicts(points: Iterable[Point]) -> Table:
     by_verdict = totals(points, names.METRIC_REVIEWS, "verdict").items()
-    # What was never evaluated has no verdict, and is no part of the rate.
-    counts = {verdict: count for (verdict,), count in by_verdict if verdict}
+    # Reviews that nobody judged have no verdict, and are not part of the rate.
+    counts = {verdict: count for (verdict,), count in by_verdict if verdict and verdict != names.VERDICT_NONE}
     total = sum(counts.values())
     table = _table("Verdicts", "verdict", "reviews", "share")
     for verdict, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):

@@ -157,6 +157,12 @@ class Settings(DeclaredSettings):
 
         return policy_of(self)
 
+    def rule_ids(self) -> tuple[str, ...]:
+        """Return the ids of the preferences and rules, which telemetry counts."""
+        from draftcritic.settings._policy import rule_ids_of
+
+        return rule_ids_of(self)
+
     def doubts(self) -> list[str]:
         """Return what can work, and yet not as it was surely meant, each with the way out."""
         return list(doubts(self))

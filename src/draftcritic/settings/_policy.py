@@ -33,10 +33,7 @@ def policy_of(settings: Settings) -> Policy:
         confidence_threshold=settings.confidence_threshold,
         selective_gate=settings.selective_gate,
         sensitive_tags=frozenset(settings.sensitive_tags),
-        preferences=tuple(
-            CriticPreference(item.priority, item.statement, item.sensitive_tags, item.id)
-            for item in settings.preferences
-        ),
+        preferences=_preferences(settings),
         read_only_tools=frozenset(settings.read_only_tools),
         trivial_ack_patterns=settings.trivial_ack_patterns,
         gate=gate,
@@ -46,7 +43,7 @@ def policy_of(settings: Settings) -> Policy:
         identifier_patterns=settings.identifier_patterns,
         never_flag=settings.never_flag,
         tool_actions=settings.tool_actions,
-        rules=tuple(item if isinstance(item, str) else Rule(item.statement, item.id) for item in settings.rules),
+        rules=_rules(settings),
         policy_salt=settings.policy_salt,
         rules_source=rules_source,
         prompt_template=settings.prompt_template,
@@ -62,6 +59,22 @@ def policy_of(settings: Settings) -> Policy:
         prompt_budget=settings.prompt_budget,
         max_windows=settings.max_windows,
     )
+
+
+def rule_ids_of(settings: Settings) -> tuple[str, ...]:
+    """Return the ids of the preferences and rules that `settings` name, without importing anything."""
+    policy = Policy(preferences=_preferences(settings), rules=_rules(settings), policy_salt=settings.policy_salt)
+    return tuple(policy.rule_ids.statements)
+
+
+def _preferences(settings: Settings) -> tuple[CriticPreference, ...]:
+    return tuple(
+        CriticPreference(item.priority, item.statement, item.sensitive_tags, item.id) for item in settings.preferences
+    )
+
+
+def _rules(settings: Settings) -> tuple[str | Rule, ...]:
+    return tuple(item if isinstance(item, str) else Rule(item.statement, item.id) for item in settings.rules)
 
 
 def limits_of(settings: Settings) -> LimitRules:

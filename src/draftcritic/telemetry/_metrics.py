@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from draftcritic.core import (
+    OTHER_RULE,
     Action,
     CircuitState,
     Failed,
@@ -93,11 +94,18 @@ class Metrics:
         bound: brings a SKU into a bounded set.
         kinds: the fabrication kinds that are labels of their own.
         mode: the mode of the reviews, for the series that exist before the first of them.
+        rules: the ids of the loaded preferences and rules, for the same reason.
     """
 
     def __init__(
-        self, meter: Meter, bound: Callable[[str], str], kinds: Collection[str], mode: Mode = Mode.OBSERVE
+        self,
+        meter: Meter,
+        bound: Callable[[str], str],
+        kinds: Collection[str],
+        mode: Mode = Mode.OBSERVE,
+        rules: Collection[str] = (),
     ) -> None:
+        self._rule_ids = tuple(rules)
         self._bound = bound
         self._kinds = frozenset(kinds)
         self._mode = mode
@@ -152,6 +160,9 @@ class Metrics:
                 self._decisions.start_at_zero((decision, reason))
         for failure in FAILURES:
             self._failures.add(0, {names.FAILURE: failure.value}, NO_TRACE)
+        for verdict in Verdict:
+            for rule in (*self._rule_ids, OTHER_RULE):
+                self._rules.add(0, {names.RULE: rule, names.VERDICT: verdict.value}, NO_TRACE)
         for drop in names.DROP_REASONS:
             self._dropped.start_at_zero(drop)
         self._state.tell(provider, self._meter, DESCRIPTIONS)

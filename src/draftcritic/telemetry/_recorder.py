@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ class TelemetryRecorder:
         logger_provider: gets the evaluation events.
         mode: the mode of the reviews, for the metric series that exist from the start.
         critic_sku: the SKU of the critic's model when it is known from the start, for the same reason.
+        rules: the ids of the loaded preferences and rules, for the same reason.
         threshold: the confidence threshold of reviews that do not tell their own.
         capture: where content may go; by default what the environment variable
             `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says.
@@ -69,6 +71,7 @@ class TelemetryRecorder:
         *,
         mode: Mode = Mode.OBSERVE,
         critic_sku: str | None = None,
+        rules: Collection[str] = (),
         threshold: float | None = None,
         capture: Capture | None = None,
     ) -> None:
@@ -84,7 +87,7 @@ class TelemetryRecorder:
         self.tracer = trace.get_tracer(names.SCOPE, release, tracer_provider)
         self.logger = _logs.get_logger(names.SCOPE, release or "", logger_provider)
         meter = metrics.get_meter(names.SCOPE, release or "", meter_provider)
-        self.metrics = Metrics(meter, SkuBound(), KINDS, mode)
+        self.metrics = Metrics(meter, SkuBound(), KINDS, mode, rules)
         with self.boundary.around("start"):
             if critic_sku:
                 self.metrics.expect_sku(critic_sku)
