@@ -155,6 +155,14 @@ def test_the_text_next_to_a_tool_call_is_reviewed_and_the_call_is_made(answer: A
     assert len(critic.calls) == (4 if answer.content else 0)
 
 
+def test_an_answer_in_a_format_of_the_model_is_never_rewritten(telemetry: Telemetry) -> None:
+    class Formatted(Chat):
+        format: str = "json"
+
+    enforce(telemetry)
+    assert Formatted(answers=['{"code": 1}']).invoke("q").content == '{"code": 1}'
+
+
 def test_a_structured_answer_is_never_rewritten(telemetry: Telemetry) -> None:
     enforce(telemetry)
     model = Chat(answers=['{"code": 1}']).bind(response_format={"type": "json_object"})
