@@ -30,6 +30,7 @@ from draftcritic.langchain._guard import (
 CODE_IS_EXCHANGEABLE = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 13)
 """Whether this interpreter is one that the exchange is tested with. With any other, wrappers are used."""
 _KEY = "draftcritic: key of the handler"
+_MARK = "draftcritic: handler "
 _PROCESS = secrets.token_hex(8)
 _numbers = count()
 
@@ -215,7 +216,8 @@ class Splice:
 def is_spliced(function: Any) -> bool:
     """Whether a function has code of ours in it, of this process or another."""
     code = getattr(function, "__code__", None)
-    return isinstance(code, CodeType) and code.co_filename == _function.__code__.co_filename
+    # By its key, not its file: tools that pickle code give it another file.
+    return isinstance(code, CodeType) and any(isinstance(c, str) and c.startswith(_MARK) for c in code.co_consts)
 
 
 def is_handled(function: Any) -> bool:
@@ -259,7 +261,7 @@ def splice(function: Any, handler: Handler, fault: OnFault = _raise, *, weak: bo
         raise SpliceError(f"{function.__qualname__} has a handler already")
     # Code of another process, or of an earlier start that could not be taken off, is replaced and not wrapped again.
     original = _original_of(function) if is_spliced(function) else _copy(function)
-    key = f"{_PROCESS}-{next(_numbers)}"
+    key = f"{_MARK}{_PROCESS}-{next(_numbers)}"
     template = next(code for is_kind, code in _TEMPLATES if is_kind(original))
     code = template.replace(
         co_consts=tuple(key if constant == _KEY else constant for constant in template.co_consts),
