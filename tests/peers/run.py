@@ -60,7 +60,8 @@ def environment() -> Path:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", str(folder)], check=True)
         (packages,) = folder.glob("lib/python*/site-packages")
         below = [path for path in sys.path if path.endswith("site-packages")]
-        (packages / "below.pth").write_text("\n".join(below))
+        # Not as plain paths: the .pth files there, as of editable installations, have to be read too.
+        (packages / "below.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in below))
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *TOOLS], check=True)
         stamp.touch()
     return python
