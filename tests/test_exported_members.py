@@ -70,6 +70,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "settings",
         "cli",
         "demo",
+        "calibrate",
+        "labels",
         "replay",
         "statistics",
         "turns",

@@ -26,6 +26,16 @@ ALLOWED = {
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
     "turns": {"draftcritic.core", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
     "replay": {"draftcritic.core", "draftcritic.engine", "draftcritic.replay", "draftcritic.turns"},
+    "labels": {"draftcritic.labels", "draftcritic.replay", "draftcritic.turns"},
+    "calibrate": {
+        "draftcritic.calibrate",
+        "draftcritic.labels",
+        "draftcritic.replay",
+        "draftcritic.statistics",
+        "jinja2",
+        "markupsafe",
+        "vl_convert",
+    },
     "statistics": {"draftcritic.statistics"},
     "frameworks": {
         "draftcritic.core",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from draftcritic._stdout import run_command
-from draftcritic.cli import _demo, _replay, _schema, _settings
+from draftcritic.cli import _calibrate, _demo, _replay, _schema, _settings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -26,7 +26,13 @@ class _Command(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-_COMMANDS: dict[str, _Command] = {"demo": _demo, "settings": _settings, "schema": _schema, "replay": _replay}
+_COMMANDS: dict[str, _Command] = {
+    "demo": _demo,
+    "settings": _settings,
+    "schema": _schema,
+    "replay": _replay,
+    "calibrate": _calibrate,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

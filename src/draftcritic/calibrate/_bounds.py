@@ -1,0 +1,107 @@
+"""Whether the labels show a bound, and how many more would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from draftcritic.calibrate._measure import Draft, Kind, strata_where
+from draftcritic.statistics import Stratum, stratified_upper_bound
+
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Whether the labels show that at most so many drafts are of a kind.
+
+    Attributes:
+        kind: the name of the kind.
+        bound: the share of all drafts that was asked for.
+        at_most: with 95 % confidence it is at most this share.
+        share: the estimate.
+        more: labels that would show it when they turn out as those before, by the stratum that needs the fewest; empty
+            when it is shown, or no number of labels would show it.
+    """
+
+    kind: str
+    bound: float
+    at_most: float
+    share: float
+    more: dict[str, int]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the labels show the bound."""
+        return self.at_most <= self.bound
+
+    def line(self) -> str:
+        """Return it as one sentence."""
+        wanted = f"{self.kind}: at most {100 * self.bound:g} % of drafts"
+        if self.is_shown:
+            return f"{wanted} is shown: with 95 % confidence at most {100 * self.at_most:.2f} %"
+        limits = f"estimate {100 * self.share:.2f} %, with 95 % confidence at most {100 * self.at_most:.2f} %"
+        found = f"{wanted} is not shown: {limits}"
+        if not self.more:
+            return (
+                f"{found}; the estimate itself is above the bound or too near to it: change the critic, not the labels"
+            )
+        return f"{found}; label {' and '.join(f'{count} more of {name}' for name, count in self.more.items())}"
+
+
+def shows(drafts: Sequence[Draft], kind: Kind, bound: float, level: float = 0.95) -> Shown:
+    """Return whether the labels show that at most the share `bound` of all drafts is of a kind."""
+    able = [draft for draft in drafts if kind.possible(draft)]
+    if not able:
+        return Shown(kind.name, bound, 0.0, 0.0, {})
+    names = sorted({draft.stratum for draft in able})
+    strata = strata_where(drafts, kind.possible, kind.hit)
+    weight = len(able) / len(drafts)
+    at_most = weight * stratified_upper_bound(strata, level)
+    seen = sum(stratum.size * stratum.hits / stratum.sampled for stratum in strata if stratum.sampled)
+    share = seen / len(drafts)
+    more = {} if at_most <= bound else _more(names, strata, bound / weight, level)
+    return Shown(kind.name, bound, at_most, share, more)
+
+
+def _more(names: Sequence[str], strata: Sequence[Stratum], bound: float, level: float) -> dict[str, int]:
+    """Return the fewest labels of one stratum that would show the bound, or else of all strata together."""
+    single = [
+        (count, {name: count})
+        for at, name in enumerate(names)
+        if (count := _fewest(strata, [at], bound, level)) is not None
+    ]
+    if single:
+        return min(single, key=lambda pair: pair[0])[1]
+    together = _fewest(strata, range(len(strata)), bound, level)
+    if together is None:
+        return {}
+    grown = [_grown(stratum, together) for stratum in strata]
+    return {
+        name: after.sampled - before.sampled
+        for name, before, after in zip(names, strata, grown, strict=True)
+        if after.sampled > before.sampled
+    }
+
+
+def _fewest(strata: Sequence[Stratum], places: Sequence[int], bound: float, level: float) -> int | None:
+    """Return how many more labels of each of these strata show the bound, when they turn out as those before."""
+
+    def enough(count: int) -> bool:
+        grown = [_grown(stratum, count) if at in places else stratum for at, stratum in enumerate(strata)]
+        return stratified_upper_bound(grown, level) <= bound
+
+    most = max(strata[at].size - strata[at].sampled for at in places)
+    if most <= 0 or not enough(most):
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _grown(stratum: Stratum, count: int) -> Stratum:
+    sampled = min(stratum.size, stratum.sampled + count)
+    rate = stratum.hits / stratum.sampled if stratum.sampled else 0.0
+    return Stratum(stratum.size, sampled, min(sampled, round(rate * sampled)))
