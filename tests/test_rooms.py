@@ -26,7 +26,16 @@ ALLOWED = {
     "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
     "turns": {"draftcritic.core", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
     "replay": {"draftcritic.core", "draftcritic.engine", "draftcritic.replay", "draftcritic.turns"},
-    "labels": {"draftcritic.labels", "draftcritic.replay", "draftcritic.turns"},
+    "labels": {
+        "draftcritic.labels",
+        "draftcritic.replay",
+        "draftcritic.turns",
+        "jinja2",
+        "rich",
+        "starlette",
+        "textual",
+        "uvicorn",
+    },
     "calibrate": {
         "draftcritic.calibrate",
         "draftcritic.labels",
