@@ -71,6 +71,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "cli",
         "demo",
         "calibrate",
+        "check",
         "labels",
         "replay",
         "statistics",

@@ -45,6 +45,7 @@ ALLOWED = {
         "markupsafe",
         "vl_convert",
     },
+    "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
     "frameworks": {
         "draftcritic.core",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from draftcritic._stdout import run_command
-from draftcritic.cli import _calibrate, _demo, _label, _replay, _schema, _settings
+from draftcritic.cli import _calibrate, _check, _demo, _label, _replay, _schema, _settings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -33,6 +33,7 @@ _COMMANDS: dict[str, _Command] = {
     "replay": _replay,
     "label": _label,
     "calibrate": _calibrate,
+    "check": _check,
 }
 
 

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
                 args.out,
                 partial(policy_of, args.config),
                 make_against=None if args.against is None else partial(policy_of, args.against),
-                model=_model(args, cache) if args.model else None,
+                model=model_judge(args.model, args.config, cache, args.max_usd) if args.model else None,
                 workers=args.workers,
                 on_progress=on_progress,
             )
@@ -89,15 +89,16 @@ def policy_of(config: Path | None) -> Policy:
     return (Settings.load() if config is None else Settings.load({}, config=config)).policy()
 
 
-def _model(args: argparse.Namespace, cache: AnswerCache) -> ModelJudge:
+def model_judge(model: str, config: Path | None, cache: AnswerCache, max_usd: float | None = None) -> ModelJudge:
+    """Return what asks a model by the settings of a file, or of here."""
     from draftcritic.replay import ModelJudge
     from draftcritic.settings import Settings
 
-    settings = Settings.load() if args.config is None else Settings.load({}, config=args.config)
+    settings = Settings.load() if config is None else Settings.load({}, config=config)
     kwargs = dict(settings.model_kwargs)
-    # Parameters change answers; keys and addresses are nobody's business.
-    name = f"{args.model} {json.dumps({key: kwargs[key] for key in sorted(kwargs) if key not in _NO_ANSWER})}"
-    return ModelJudge(settings.policy(), partial(_critic_model, args.model, kwargs), name, cache, args.max_usd)
+    # Parameters change answers; keys and addresses do not.
+    name = f"{model} {json.dumps({key: kwargs[key] for key in sorted(kwargs) if key not in _NO_ANSWER})}"
+    return ModelJudge(settings.policy(), partial(_critic_model, model, kwargs), name, cache, max_usd)
 
 
 _NO_ANSWER = frozenset({"api_key", "base_url", "timeout", "max_retries", "default_headers"})
