@@ -129,7 +129,7 @@ def test_a_malformed_row_is_named_and_nothing_is_run(run_script: Any, tmp_path: 
     [
         ("absent.jsonl", None, "no such file; looked for"),
         ("empty.jsonl", b"\n", "holds no turn"),
-        ("cut.jsonl.gz", gzip.compress(b'{"id": "turn-1"}' * 9)[:30], "cannot be read"),
+        ("cut.jsonl.gz", gzip.compress(b'{"id": "turn-1"}' * 9, mtime=0)[:30], "cannot be read"),
         ("plain.jsonl.gz", b'{"id": "turn-1"}', "cannot be read"),
         ("latin.jsonl", b'{"id": "caf\xe9"}', "cannot be read"),
     ],
