@@ -1,6 +1,6 @@
 # Every target works on a fresh clone with only Python 3.10+ and make: it makes its own virtual environment.
 PYTHON ?= python3
-FAST := tests/core tests/settings tests/parity tests/evaluate tests/test_rooms.py
+FAST := tests/core tests/grounding tests/settings tests/parity tests/evaluate tests/test_rooms.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed

@@ -18,7 +18,7 @@ LANGCHAIN = "LangChain and the model"
 
 _TRIES, _TRIED = 5, 20_000
 """How often, and with how many calls, a watch's own cost is measured."""
-_BORDER = "draftcritic.langchain._intercept:Interceptor.generate"
+_BORDER = "draftcritic.langchain._interceptors:Interceptor.generate"
 STAGES: dict[str, tuple[str, ...]] = {
     "the call is caught": (_BORDER,),
     "its place in the trace": ("draftcritic.telemetry._recorder:TelemetryRecorder.capture",),
@@ -27,13 +27,13 @@ STAGES: dict[str, tuple[str, ...]] = {
         "draftcritic.langchain._call:Call._caught",
     ),
     QUEUE: (
-        "draftcritic.engine._background:BackgroundRunner.turns_away",
-        "draftcritic.engine._background:BackgroundRunner.submit",
+        "draftcritic.review._background:BackgroundRunner.turns_away",
+        "draftcritic.review._background:BackgroundRunner.submit",
     ),
     "runtime": ("draftcritic._runtime:Runtime.take", "draftcritic._runtime:Runtime._review"),
     "the turn is built": ("draftcritic._runtime:extract",),
-    "sequence of the review": ("draftcritic.engine._critic:Critic.review",),
-    "gate: confidence, signals, reason": ("draftcritic.engine._critic:assess",),
+    "sequence of the review": ("draftcritic.review._pipeline:Critic.review",),
+    "gate: confidence, signals, reason": ("draftcritic.review._pipeline:assess",),
     "gate: fabrication": ("draftcritic.core._assess:detect_fabrication",),
     "gate: claims": ("draftcritic.core._assess:draft_has_claims",),
     "gate: acknowledgement": ("draftcritic.core._assess:acknowledges",),

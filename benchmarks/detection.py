@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from draftcritic.core import Grounding, detect_fabrication
-from draftcritic.core.fabrication import find_fabrications
 from draftcritic.evaluate._rows import read_rows, sources_of
+from draftcritic.grounding import find_fabrications
 
 HOSTILE = {
     "white space": " ",

@@ -17,7 +17,7 @@ from _recorded import Recorded, RecordError, read
 from _text import number, quantile, table
 
 from draftcritic.core import Mode, Policy, Review, Turn
-from draftcritic.engine import Critic, CriticModel, NullObserver
+from draftcritic.review import Critic, CriticModel, NullObserver
 
 _WARM_UP = (
     Turn(draft="You're welcome!", user_message="Thank you."),

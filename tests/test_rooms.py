@@ -13,19 +13,33 @@ from draftcritic.telemetry import names
 
 ROOT = Path(draftcritic.__file__).parent
 ALLOWED = {
-    "core": {"draftcritic.core", "genai_prices", "typing_extensions"},
-    "engine": {"draftcritic.core", "draftcritic.engine"},
+    "core": {"draftcritic.core", "draftcritic.grounding", "genai_prices", "typing_extensions"},
+    "grounding": {"draftcritic.core", "draftcritic.grounding"},
+    "review": {"draftcritic.core", "draftcritic.grounding", "draftcritic.review"},
     "langchain": {
         "draftcritic.core",
-        "draftcritic.engine",
+        "draftcritic.grounding",
+        "draftcritic.review",
         "draftcritic.langchain",
         "langchain_core",
         "langsmith",
         "wrapt",
     },
-    "telemetry": {"draftcritic.core", "draftcritic.engine", "draftcritic.telemetry", "opentelemetry"},
-    "turns": {"draftcritic.core", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
-    "replay": {"draftcritic.core", "draftcritic.engine", "draftcritic.replay", "draftcritic.turns"},
+    "telemetry": {
+        "draftcritic.core",
+        "draftcritic.grounding",
+        "draftcritic.review",
+        "draftcritic.telemetry",
+        "opentelemetry",
+    },
+    "turns": {"draftcritic.core", "draftcritic.grounding", "draftcritic.telemetry", "draftcritic.turns", "pyarrow"},
+    "replay": {
+        "draftcritic.core",
+        "draftcritic.grounding",
+        "draftcritic.review",
+        "draftcritic.replay",
+        "draftcritic.turns",
+    },
     "labels": {
         "draftcritic.labels",
         "draftcritic.replay",
@@ -47,10 +61,11 @@ ALLOWED = {
     },
     "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
-    "frameworks": {
+    "integrations": {
         "draftcritic.core",
-        "draftcritic.engine",
-        "draftcritic.frameworks",
+        "draftcritic.grounding",
+        "draftcritic.review",
+        "draftcritic.integrations.symfonic",
         "draftcritic.langchain",
         "draftcritic._runtime",
         "langchain_core",

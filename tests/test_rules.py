@@ -19,7 +19,7 @@ from support.chat import Chat
 from support.sdk import Telemetry, labels
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.engine._probe import PROBE_DRAFT
+from draftcritic.review._reflection import PROBE_DRAFT
 from draftcritic.settings import Settings
 
 APPROVE = '{"verdict": "approve"}'

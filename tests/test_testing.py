@@ -10,7 +10,7 @@ import pytest
 
 import draftcritic.testing
 from draftcritic.core import Mode, Policy, Turn
-from draftcritic.engine import Critic, Reply
+from draftcritic.review import Critic, Reply
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
 

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
         parse_reflection_output,
         took_tool_action,
     )
-    from draftcritic.engine import activation, muted
-    from draftcritic.frameworks import (
+    from draftcritic.instrumentor import DraftCriticInstrumentor
+    from draftcritic.integrations.symfonic import (
         CriticCapability,
         MetacognitiveMiddleware,
         ReflectionEvent,
         reflect_on_draft,
     )
-    from draftcritic.instrumentor import DraftCriticInstrumentor
+    from draftcritic.review import activation, muted
     from draftcritic.settings import Settings
 
 __all__ = [

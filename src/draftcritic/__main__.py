@@ -2,6 +2,6 @@
 
 import sys
 
-from draftcritic.cli import main
+from draftcritic.cli._main import main
 
 sys.exit(main())

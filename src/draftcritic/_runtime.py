@@ -10,27 +10,30 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from draftcritic._rules import Rules
-from draftcritic.core import GateReason, Mode, OnFailure, OnRefusedCalls, Review, Turn, Verdict, described
+from draftcritic._reload import Rules
 from draftcritic.core._data import load_data
-from draftcritic.engine import QUEUE_FULL, BackgroundRunner, Critic, CriticModel, TimedCaller
-from draftcritic.langchain import (
-    Caught,
-    ChatModelCritic,
-    DocumentMemory,
-    OwnLoop,
-    OwnPrompts,
-    WithoutCalls,
-    bare_turn,
-    extract,
-    has_sensitive_tag,
-    root_run,
-)
+from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
+from draftcritic.core._exception_place import described
+from draftcritic.core._review import Review
+from draftcritic.core._turn import Turn
+from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
+from draftcritic.langchain._capture import Caught
+from draftcritic.langchain._critic_model import ChatModelCritic
+from draftcritic.langchain._event_loops import OwnLoop
+from draftcritic.langchain._own_calls import OwnPrompts
+from draftcritic.langchain._rewrite import WithoutCalls
+from draftcritic.langchain._root_run import root_run
+from draftcritic.langchain._turn_builder import bare_turn, extract
+from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
+from draftcritic.review._calls import TimedCaller
+from draftcritic.review._pipeline import Critic
+from draftcritic.review._ports import CriticModel
 
 if TYPE_CHECKING:
-    from draftcritic.engine import ReviewObserver
-    from draftcritic.langchain import Catch, Draft
-    from draftcritic.settings import Settings
+    from draftcritic.langchain._capture import Draft
+    from draftcritic.langchain._interceptors import Catch
+    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.settings._model import Settings
 
 _logger = logging.getLogger("draftcritic")
 

@@ -11,8 +11,8 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type:
 
 if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
-    from draftcritic.langchain import Installed
-    from draftcritic.telemetry import TelemetryRecorder
+    from draftcritic.langchain._install import Installed
+    from draftcritic.telemetry._recorder import TelemetryRecorder
 
 _logger = logging.getLogger("draftcritic")
 
@@ -105,7 +105,7 @@ class _Wiring:
             self._connect()
         except Exception as error:
             self._give_up()
-            from draftcritic.settings import SettingsError
+            from draftcritic.settings._fields import SettingsError
 
             if isinstance(error, SettingsError):
                 _logger.error("draftcritic stays off: %s", error.summary())  # noqa: TRY400 - one line, no traceback
@@ -114,17 +114,13 @@ class _Wiring:
 
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
-        from draftcritic.core import Mode, Streams
-        from draftcritic.langchain import (
-            GRAPHS,
-            GRAPHS_NEED_HELP,
-            GraphMetadata,
-            HoldingInterceptor,
-            Interceptor,
-            install,
-        )
-        from draftcritic.settings import Settings
-        from draftcritic.telemetry import TelemetryRecorder
+        from draftcritic.core._enums import Mode, Streams
+        from draftcritic.langchain._enforce import HoldingInterceptor
+        from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
+        from draftcritic.langchain._install import install
+        from draftcritic.langchain._interceptors import Interceptor
+        from draftcritic.settings._model import Settings
+        from draftcritic.telemetry._recorder import TelemetryRecorder
 
         options = dict(self._options)
         providers = {name: options.pop(name, None) for name in _PROVIDERS}
@@ -169,7 +165,7 @@ class _Wiring:
         self._started = self._recorder = None
         if runtime is not None:
             from draftcritic._runtime import current, set_current
-            from draftcritic.langchain import remove
+            from draftcritic.langchain._install import remove
 
             remove(self._splices)
             if current() is runtime:
@@ -181,7 +177,7 @@ class _Wiring:
 
 def _sku_of(model: Any) -> str | None:
     """Return the SKU of a configured critic's model; None where each draft's own model is asked."""
-    from draftcritic.core import normalise_sku, resolve_model_name
+    from draftcritic.core._models import normalise_sku, resolve_model_name
 
     if model is None:
         return None

@@ -2,7 +2,7 @@
 
 Example:
     from draftcritic.core import Mode, Policy, Turn
-    from draftcritic.engine import Critic
+    from draftcritic.review import Critic
     from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
     observer, model = RecordingObserver(), ScriptedCriticModel(['{"verdict": "approve"}'])
@@ -18,8 +18,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from draftcritic.core import CircuitState, ModelCall, Review, Turn
-from draftcritic.engine import PromptMessage, Reply, ReviewRecord
+from draftcritic.core._enums import CircuitState
+from draftcritic.core._review import ModelCall, Review
+from draftcritic.core._turn import Turn
+from draftcritic.review._ports import PromptMessage, Reply, ReviewRecord
 
 Answer = str | Reply | Mapping[str, Any] | BaseException
 """What a scripted model answers: a raw text, a whole reply, a mapping that becomes JSON, or an exception to raise."""

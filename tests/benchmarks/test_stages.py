@@ -79,7 +79,7 @@ def test_a_stage_is_timed_without_those_inside_it(beside: None, monkeypatch: pyt
     monkeypatch.setattr(_stopwatch.time, "perf_counter_ns", lambda: next(now))
     watch = _stopwatch.Stopwatch()
     inner = watch.around("draftcritic._runtime:extract", lambda: 7)
-    outer = watch.around("draftcritic.engine._critic:Critic.review", lambda: inner() + 1)
+    outer = watch.around("draftcritic.review._pipeline:Critic.review", lambda: inner() + 1)
     assert outer() == 8
     # The inner one ran from 100 to 150, the outer one from 0 to 400; a watch takes 1 inside and 2 around itself.
     assert watch.taken(1) == {

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SETS = {"oldest": "3.10", "newest": "3.13"}
 TESTS = (
-    "cli", "core", "engine", "frameworks", "langchain",
+    "cli", "core", "grounding", "integrations", "langchain", "review",
     "neighbours/test_orders.py", "processes", "settings", "telemetry",
     "test_exported_members.py", "test_instrumentor.py", "test_rooms.py", "test_rules.py",
 )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from draftcritic.core import draft_has_claims, draft_is_trivial_ack
 from draftcritic.core._acknowledgements import _folded, acknowledgement_languages, is_acknowledgement
-from draftcritic.core._phrases import list_names, parts_of, read_list
+from draftcritic.core._lexicon import list_names, parts_of, read_list
 
 SHARED = Path(os.environ.get("DRAFTCRITIC_SHARED", Path(__file__).parents[2] / "../shared"))
 ACKS = SHARED / "data" / "acks.jsonl.gz"

@@ -13,7 +13,7 @@ import pytest
 from draftcritic.core import CriticPreference, Policy, Turn, assess, detect_fabrication, parse_reflection_output
 from draftcritic.core._excerpt import excerpt
 from draftcritic.core._prompt import render_prompt
-from draftcritic.core.fabrication._spans import Spans
+from draftcritic.grounding._token import Spans
 
 ANSWER = "Your order A1-77 of May 5, 2024 at 10:30 am costs $1,234.50, 15% off. I cancelled order_id: ab12cd34ef. "
 CALLS = ({"name": "get_order", "args": {"id": 7}, "result": '{"id": 7, "total": "12.50", "date": "2024-05-06"}'},)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftcritic.core._parser import MAX_REPLY_CHARS, parse_reflection_output
-from draftcritic.core._words import Failure, Verdict
+from draftcritic.core._enums import Failure, Verdict
+from draftcritic.core._reply import MAX_REPLY_CHARS, parse_reflection_output
 
 SHARED = Path(os.environ.get("SHARED_DIR") or Path(__file__).parents[2] / "../shared")
 CASES = SHARED / "cases" / "judge_outputs.jsonl"

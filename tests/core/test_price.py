@@ -3,7 +3,7 @@ from collections import OrderedDict
 
 import pytest
 
-from draftcritic.core._price import price_usd, usage_from
+from draftcritic.core._prices import price_usd, usage_from
 from draftcritic.core._review import Usage
 
 

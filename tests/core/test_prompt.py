@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftcritic.core._parser import parse_reflection_output
 from draftcritic.core._policy import CriticPreference
 from draftcritic.core._prompt import DEFAULT_TEMPLATE, render_prompt, validate_template
+from draftcritic.core._reply import parse_reflection_output
 
 PLAIN = "A {draft} B {core_preferences} C {procedural_rules} D {sensitive_tag_hit} E"
 

@@ -3,9 +3,8 @@
 
 import pytest
 
-from draftcritic.core._language import language_of
-from draftcritic.core._phrases import list_names
-from draftcritic.core._replies import declines, is_plain_courtesy, refusal_like, revision_like
+from draftcritic.core._declining import declines, is_plain_courtesy, language_of, refusal_like, revision_like
+from draftcritic.core._lexicon import list_names
 
 DECLINING = {
     "en": [

@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftcritic.core._model_name import reported_finish_reason, reported_model_name, resolve_model_name
-from draftcritic.core._sku import SkuBound, normalise_sku
+from draftcritic.core._models import (
+    SkuBound,
+    normalise_sku,
+    reported_finish_reason,
+    reported_model_name,
+    resolve_model_name,
+)
 
 PROFILE = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123def456"
 BEDROCK = "us.anthropic.claude-haiku-4-5-20251001-v1:0"

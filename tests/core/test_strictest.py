@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from draftcritic.core._parser import parse_reflection_output
+from draftcritic.core._reply import parse_reflection_output
 
 APPROVE = '{"verdict": "approve"}'
 REVISE = '{"verdict": "revise", "revised_draft": "Better."}'

@@ -18,9 +18,8 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from draftcritic.demo._received import Span, spans_of
 from draftcritic.demo._receiver import OtlpReceiver
-from draftcritic.demo._traces import Trace, traces
+from draftcritic.demo._traces import Span, Trace, spans_of, traces
 
 pytestmark = pytest.mark.e2e
 

@@ -27,8 +27,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.trace import StatusCode
 
-from draftcritic.demo._received import totals
 from draftcritic.demo._receiver import OtlpReceiver
+from draftcritic.demo._traces import totals
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from draftcritic.demo._distro import DISTRO_NAME, distro_folder
+from draftcritic.demo._demo import DISTRO_NAME, distro_folder
 from draftcritic.demo._scripted_model import AGENT_MODEL, CRITIC_MODEL, DEFAULT_SCRIPT, ScriptedModel
 
 HERE = Path(__file__).resolve().parent

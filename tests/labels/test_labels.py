@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 from support.labelled import made_up_runs
 
-from draftcritic.labels import (
-    Label,
-    LabelFile,
-    draw,
-    import_labels,
-    majority,
-    queue,
-    read_labels,
-)
+from draftcritic.labels import Label, LabelFile, draw, import_labels, majority, queue, read_labels
 from draftcritic.turns import Problem, ReadError
 
 RUNS = [run for run, _ in made_up_runs(2000)]

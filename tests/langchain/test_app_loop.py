@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from draftcritic.langchain._app_loop import LoopGoneError, OnLoop
+from draftcritic.langchain._event_loops import LoopGoneError, OnLoop
 
 LONG = 30.0
 

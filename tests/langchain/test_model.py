@@ -16,8 +16,8 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from support.chat import Chat, StreamingChat
 
-from draftcritic.engine import PromptMessage, TimedCaller
 from draftcritic.langchain import ChatModelCritic
+from draftcritic.review import PromptMessage, TimedCaller
 
 PROMPT = (PromptMessage("system", "Judge."), PromptMessage("user", "the draft"))
 VERDICT = '{"verdict": "approve"}'

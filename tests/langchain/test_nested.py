@@ -173,7 +173,7 @@ def test_boundaries_are_forgotten_by_age_and_number(monkeypatch: pytest.MonkeyPa
     assert own.repeated_in(f"{4999:016x}")
     assert not own.repeated_in(f"{1:016x}")
     now = time.monotonic()
-    monkeypatch.setattr("draftcritic.langchain._own_prompts.time.monotonic", lambda: now + 601)
+    monkeypatch.setattr("draftcritic.langchain._own_calls.time.monotonic", lambda: now + 601)
     assert not own.repeated_in(f"{4999:016x}")
     assert own._until == {}
 

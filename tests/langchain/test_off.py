@@ -16,7 +16,7 @@ from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.langchain import _targets
+from draftcritic.langchain import _install as _targets
 
 DRAFT = "The code word is Zanzibar."
 SAFE = "I would rather not say."

@@ -17,7 +17,7 @@ from support.chat import Chat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.engine._probe import PROBE_DRAFT
+from draftcritic.review._reflection import PROBE_DRAFT
 
 SECRET = "Zanzibar"
 REFUSE = json.dumps({"verdict": "refuse", "refusal_message": "No."})

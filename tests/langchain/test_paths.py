@@ -19,8 +19,8 @@ from support import paths
 from support.chat import Chat, StreamingChat
 from support.paths import ASK, DRAFT, HAS_V3
 
-from draftcritic.engine import INTERNAL, Mark, reviewing
 from draftcritic.langchain import draft_text, extract, is_no_draft
+from draftcritic.review import INTERNAL, Mark, reviewing
 
 MODELS = {"no stream": Chat, "stream": StreamingChat}
 needs_v3 = pytest.mark.skipif(not HAS_V3, reason="this langchain-core has no v3")

@@ -115,7 +115,7 @@ class TestRetrievedDocuments:
     def test_scores_raise_the_confidence_only_when_they_are_trusted(
         self, trusted: bool, answer: float, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("draftcritic.langchain._retrieval.DocumentMemory.activation", lambda self, messages: SURE)
+        monkeypatch.setattr("draftcritic.langchain._backing.DocumentMemory.activation", lambda self, messages: SURE)
         start(telemetry, retriever_activation=True, retriever_scores_trusted=trusted)
         assert ask() == (DRAFT if trusted else SAFE)
         assert telemetry.reviews()[0]["draftcritic.confidence"] == answer

@@ -22,9 +22,9 @@ from support.provider_server import provider_server
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.engine import Place, PromptMessage
-from draftcritic.engine._places import given_up
 from draftcritic.langchain import ChatModelCritic, OwnLoop
+from draftcritic.review import Place, PromptMessage
+from draftcritic.review._call_slots import given_up
 
 PROMPT = (PromptMessage("user", "the draft"),)
 VERDICT = '{"verdict": "approve"}'
@@ -240,7 +240,7 @@ def test_critics_made_one_after_another_share_their_threads() -> None:
 
 class TestOwnLoop:
     def test_a_loop_that_code_blocks_is_left_to_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("draftcritic.langchain._own_loop._ANSWERS_WITHIN", 0.01)
+        monkeypatch.setattr("draftcritic.langchain._event_loops._ANSWERS_WITHIN", 0.01)
         release, place, asked = threading.Event(), Place(), []
         before = given_up()
 

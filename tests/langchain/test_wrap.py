@@ -13,7 +13,8 @@ from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.langchain import _splice, _targets
+from draftcritic.langchain import _install as _targets
+from draftcritic.langchain import _method_patches as _splice
 
 DRAFT = "The code word is Zanzibar."
 SAFE = "I would rather not say."

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from support import neighbour_distro
 
-from draftcritic.demo._received import Event, Point, Span, totals
 from draftcritic.demo._receiver import OtlpReceiver
+from draftcritic.demo._traces import Event, Point, Span, totals
 
 pytestmark = pytest.mark.e2e
 

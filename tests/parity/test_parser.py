@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftcritic.core._parser import parse_reflection_output
+from draftcritic.core._reply import parse_reflection_output
 
 reference = pytest.importorskip("symfonic.agent.middleware.metacognitive")
 peer = reference.MetacognitiveMiddleware._parse_reflection_output

@@ -18,8 +18,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from draftcritic.demo._received import totals
 from draftcritic.demo._receiver import OtlpReceiver
+from draftcritic.demo._traces import totals
 
 pytestmark = pytest.mark.e2e
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from draftcritic.core import FabricationMode, Policy
-from draftcritic.engine import Reply
 from draftcritic.replay import AnswerCache, BudgetError, Judge, ModelJudge, ReplayResult, Run, Tally, read_runs, replay
+from draftcritic.review import Reply
 from draftcritic.testing import ScriptedCriticModel
 from draftcritic.turns import Message, Reviewed, ToolCall, TurnRow
 

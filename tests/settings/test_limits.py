@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from draftcritic.core import Failure, GateReason, LimitRules, ModelCall, OnLimit
-from draftcritic.engine import Limiter
+from draftcritic.review import Limiter
 from draftcritic.settings import Settings, SettingsError
 
 

@@ -27,8 +27,9 @@ from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.langchain import _splice, _targets
-from draftcritic.langchain._targets import CHAT_TARGETS
+from draftcritic.langchain import _install as _targets
+from draftcritic.langchain import _method_patches as _splice
+from draftcritic.langchain._install import CHAT_TARGETS
 
 US = "draftcritic"
 SECRET = "Zanzibar"

@@ -15,11 +15,11 @@ from support.chat import Chat
 from support.hostile import ANSWERS, CONTENTS, FORGED, FRAGMENTS, HISTORIES, METADATA, ODD_CONTENTS, TEXTS, VALUES
 
 from draftcritic.core import Failure, Grounding, Mode, Policy, Review, Turn, Verdict, parse_reflection_output
-from draftcritic.core.fabrication import find_fabrications, rules_of
-from draftcritic.engine import Critic, NullObserver, Reply
+from draftcritic.grounding import find_fabrications, rules_of
 from draftcritic.langchain import Answer, Caught, extract, rewritten_message, rewritten_result
-from draftcritic.langchain._caught import text_of_answers
-from draftcritic.langchain._content import text_of
+from draftcritic.langchain._capture import text_of_answers
+from draftcritic.langchain._message_text import text_of
+from draftcritic.review import Critic, NullObserver, Reply
 from draftcritic.telemetry import TelemetryRecorder
 
 _MODEL = Chat(answers=["x"])

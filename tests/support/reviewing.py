@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from draftcritic.core import Turn
-from draftcritic.engine import is_reviewing
+from draftcritic.review import is_reviewing
 
 DRAFT = Turn("The refund of 18 euros is on its way.", run_id="run-1")
 CONFIDENT = Turn(

@@ -27,7 +27,7 @@ from draftcritic.core import (
     Usage,
     Verdict,
 )
-from draftcritic.core.fabrication import FabricationFinding
+from draftcritic.grounding import FabricationFinding
 from draftcritic.telemetry import Capture, TelemetryRecorder
 
 CALL = ModelCall(

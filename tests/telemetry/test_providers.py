@@ -208,7 +208,7 @@ def test_an_interrupt_is_never_swallowed(harness: Harness) -> None:
 
 
 def test_it_is_the_observer_that_the_engine_wants() -> None:
-    from draftcritic.engine._ports import ReviewObserver, ReviewRecord
+    from draftcritic.review._ports import ReviewObserver, ReviewRecord
 
     recorder = TelemetryRecorder()
     observer: ReviewObserver = recorder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from draftcritic.calibrate._measure import Draft, Kind, strata_where
-from draftcritic.statistics import Stratum, stratified_upper_bound
+from draftcritic.statistics._stratified import Stratum, stratified_upper_bound
 
 _MOST = 1_000_000
 

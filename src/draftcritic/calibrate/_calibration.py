@@ -21,7 +21,8 @@ from draftcritic.calibrate._measure import (
     share_of,
 )
 from draftcritic.calibrate._thresholds import Costs, Point, best_point, cost_of, threshold_curve
-from draftcritic.statistics import Estimate, Kappa
+from draftcritic.statistics._agreement import Kappa
+from draftcritic.statistics._stratified import Estimate
 
 _SHOWN_IDS = 5
 

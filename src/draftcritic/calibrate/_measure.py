@@ -6,18 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from draftcritic.labels import Labels, majority, stratum_of
-from draftcritic.replay import NO_VERDICT, Run
-from draftcritic.statistics import (
-    Estimate,
-    Interval,
-    Kappa,
-    Stratum,
-    cohen_kappa,
-    krippendorff_alpha,
-    stratified_share,
-    wilson,
-)
+from draftcritic.labels._label import Labels, majority
+from draftcritic.labels._sample import stratum_of
+from draftcritic.replay._runs import NO_VERDICT, Run
+from draftcritic.statistics._agreement import Kappa, cohen_kappa, krippendorff_alpha
+from draftcritic.statistics._binomial import Interval, wilson
+from draftcritic.statistics._stratified import Estimate, Stratum, stratified_share
 
 VERDICTS = ("approve", NO_VERDICT, "revise", "refuse")
 ANSWERS = ("approve", "revise", "refuse")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from draftcritic.calibrate._measure import FALSE_REFUSE, FALSE_REVISE, MISS, Draft, share_of
-from draftcritic.statistics import Estimate
+from draftcritic.statistics._stratified import Estimate
 
 SETTING = "fabrication_refuse_threshold"
 _LINE = re.compile(rf"^{SETTING}\s*=.*$", re.MULTILINE)

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from draftcritic._stdout import run_command
-from draftcritic.cli import _calibrate, _check, _demo, _label, _replay, _schema, _settings
+from draftcritic.cli import _calibrate_command as _calibrate
+from draftcritic.cli import _check_command as _check
+from draftcritic.cli import _demo_command as _demo
+from draftcritic.cli import _label_command as _label
+from draftcritic.cli import _replay_command as _replay
+from draftcritic.cli import _schema_command as _schema
+from draftcritic.cli import _settings_command as _settings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

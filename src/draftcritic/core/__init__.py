@@ -8,59 +8,10 @@ from draftcritic.core._confidence import (
     compute_confidence,
     detect_sensitive_hit,
     detect_sensitive_hits,
+    support_of,
 )
-from draftcritic.core._fault import described, qualified_name
-from draftcritic.core._gate import (
-    CriticGateContext,
-    critic_gate_fires,
-    default_smart_gate,
-    draft_is_trivial_ack,
-    hard_fire,
-    took_tool_action,
-)
-from draftcritic.core._hooks import NoOpObservabilityHook, ObservabilityHook
-from draftcritic.core._limit_rules import ANY_SKU, CircuitRules, LimitRules
-from draftcritic.core._model_name import reported_finish_reason, reported_model_name, resolve_model_name
-from draftcritic.core._parser import ParsedReflection, parse_reflection_output
-from draftcritic.core._policy import (
-    CONFIDENCE_THRESHOLD,
-    DEFAULT_REFUSAL,
-    DEFAULT_REVISION,
-    FABRICATION_REFUSE_THRESHOLD,
-    MAX_WINDOWS,
-    PROMPT_BUDGET,
-    REFLECTION_TIMEOUT,
-    CriticPreference,
-    Gate,
-    Policy,
-    ProceduralRulesSource,
-)
-from draftcritic.core._price import price_usd, usage_from
-from draftcritic.core._prompt import DEFAULT_TEMPLATE, Prompt, render_prompt, room_for_draft, validate_template
-from draftcritic.core._replies import declines
-from draftcritic.core._review import (
-    Assessment,
-    Cancelled,
-    Failed,
-    Forced,
-    GateOnly,
-    Judged,
-    Limited,
-    ModelCall,
-    Muted,
-    Outcome,
-    Review,
-    Skipped,
-    Usage,
-    undecided,
-)
-from draftcritic.core._rule_ids import OTHER_RULE, Rule, RuleIds, rule_id
-from draftcritic.core._sku import SkuBound, normalise_sku
-from draftcritic.core._trust import support_of
-from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
-from draftcritic.core._well_formed import is_invisible, well_formed
-from draftcritic.core._windows import ABOUT_REVISION, windows
-from draftcritic.core._words import (
+from draftcritic.core._declining import declines
+from draftcritic.core._enums import (
     Action,
     CircuitState,
     FabricationMode,
@@ -78,7 +29,66 @@ from draftcritic.core._words import (
     Verdict,
     VerdictSource,
 )
-from draftcritic.core.fabrication import (
+from draftcritic.core._exception_place import described, qualified_name
+from draftcritic.core._gate import (
+    CriticGateContext,
+    critic_gate_fires,
+    default_smart_gate,
+    draft_is_trivial_ack,
+    hard_fire,
+    took_tool_action,
+)
+from draftcritic.core._hooks import NoOpObservabilityHook, ObservabilityHook
+from draftcritic.core._models import (
+    SkuBound,
+    normalise_sku,
+    reported_finish_reason,
+    reported_model_name,
+    resolve_model_name,
+)
+from draftcritic.core._policy import (
+    ANY_SKU,
+    CONFIDENCE_THRESHOLD,
+    DEFAULT_REFUSAL,
+    DEFAULT_REVISION,
+    FABRICATION_REFUSE_THRESHOLD,
+    MAX_WINDOWS,
+    OTHER_RULE,
+    PROMPT_BUDGET,
+    REFLECTION_TIMEOUT,
+    CircuitRules,
+    CriticPreference,
+    Gate,
+    LimitRules,
+    Policy,
+    ProceduralRulesSource,
+    Rule,
+    RuleIds,
+    rule_id,
+)
+from draftcritic.core._prices import price_usd, usage_from
+from draftcritic.core._prompt import DEFAULT_TEMPLATE, Prompt, render_prompt, room_for_draft, validate_template
+from draftcritic.core._reply import ParsedReflection, parse_reflection_output
+from draftcritic.core._review import (
+    Assessment,
+    Cancelled,
+    Failed,
+    Forced,
+    GateOnly,
+    Judged,
+    Limited,
+    ModelCall,
+    Muted,
+    Outcome,
+    Review,
+    Skipped,
+    Usage,
+    undecided,
+)
+from draftcritic.core._text import is_invisible, well_formed
+from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
+from draftcritic.core._windows import ABOUT_REVISION, windows
+from draftcritic.grounding import (
     FabricationDecision,
     FabricationDetectedEvent,
     FabricationFinding,

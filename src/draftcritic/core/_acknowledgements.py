@@ -12,8 +12,21 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from draftcritic.core._phrase_graph import ALONE, BETWEEN, CORE, FILLER, RUN, PhraseGraph, PhraseLanguage, spellings
-from draftcritic.core._phrases import languages_in, lines_of, list_names, list_text, script_of
+from draftcritic.core._lexicon import (
+    ALONE,
+    BETWEEN,
+    CORE,
+    FILLER,
+    RUN,
+    PhraseGraph,
+    PhraseLanguage,
+    languages_in,
+    lines_of,
+    list_names,
+    list_text,
+    script_of,
+    spellings,
+)
 
 MAX_CHARS = 160
 """A longer draft says something."""

@@ -11,17 +11,18 @@ from types import CodeType
 from typing import Any
 
 from draftcritic.core._claims import draft_has_claims
-from draftcritic.core._fault import described
+from draftcritic.core._confidence import Support, intent_of, support_of
+from draftcritic.core._declining import is_plain_courtesy
+from draftcritic.core._enums import FabricationMode, GateDecision, GateReason, Profile
+from draftcritic.core._exception_place import described
 from draftcritic.core._gate import CriticGateContext, acknowledges, critic_gate_fires, took_tool_action
 from draftcritic.core._policy import Gate, Policy
 from draftcritic.core._question import asks
-from draftcritic.core._replies import is_plain_courtesy
 from draftcritic.core._review import Assessment
-from draftcritic.core._trust import Support, intent_of, support_of
+from draftcritic.core._text import is_invisible
 from draftcritic.core._turn import Turn
-from draftcritic.core._well_formed import is_invisible
-from draftcritic.core._words import FabricationMode, GateDecision, GateReason, Profile
-from draftcritic.core.fabrication import FabricationFinding, detect_fabrication
+from draftcritic.grounding._detector import detect_fabrication
+from draftcritic.grounding._findings import FabricationFinding
 
 Findings = tuple[FabricationFinding, ...]
 

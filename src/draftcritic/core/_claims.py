@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from draftcritic.core._acknowledgements import is_courtesy
-from draftcritic.core._phrases import languages_in, phrases, read_list, scripts_in
+from draftcritic.core._lexicon import languages_in, phrases, read_list, scripts_in
 
 # Scripts with case up to Coptic, Latin additional and Greek extended; the rest of Unicode's capitals are mathematical
 # letters and historic scripts.

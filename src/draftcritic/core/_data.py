@@ -10,8 +10,8 @@ _FOLDERS = (
     ("draftcritic.core", "claims"),
     ("draftcritic.core", "questions"),
     ("draftcritic.core", "replies"),
-    ("draftcritic.core.fabrication", "actions"),
-    ("draftcritic.core.fabrication", "names"),
+    ("draftcritic.grounding", "actions"),
+    ("draftcritic.grounding", "names"),
 )
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._acknowledgements import MAX_CHARS, is_acknowledgement
 from draftcritic.core._claims import draft_has_claims
-from draftcritic.core._pattern_check import MOST_WAYS_IN_SHORT, check_pattern
+from draftcritic.core._patterns import MOST_WAYS_IN_SHORT, check_pattern
 from draftcritic.core._policy import CONFIDENCE_THRESHOLD
 
 if TYPE_CHECKING:
     from draftcritic.core._turn import IntentVerdict
-    from draftcritic.core.fabrication import FabricationFinding
+    from draftcritic.grounding._findings import FabricationFinding
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from draftcritic.core._prose import is_quoted
+from draftcritic.core._text import is_quoted
 
 MAX_BROKEN = 200
 """Broken objects in one reply after which it is given up. Each costs an exception; real replies hold one or two."""

@@ -10,10 +10,10 @@ from functools import lru_cache
 from string import Formatter
 from typing import Protocol
 
+from draftcritic.core._enums import Verdict
 from draftcritic.core._excerpt import excerpt, shortened
-from draftcritic.core._rule_ids import Rule
-from draftcritic.core._well_formed import well_formed
-from draftcritic.core._words import Verdict
+from draftcritic.core._policy import Rule
+from draftcritic.core._text import well_formed
 
 FIELDS = ("draft", "core_preferences", "procedural_rules", "sensitive_tag_hit")
 """The fields of a prompt template, in `str.format` syntax."""

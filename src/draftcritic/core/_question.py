@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from draftcritic.core._phrases import phrases, read_list
+from draftcritic.core._lexicon import phrases, read_list
 
 _LONGEST = 20_000
 """Characters of the end of a message that are looked at."""

@@ -6,20 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from draftcritic.core._words import (
-    Action,
-    Failure,
-    GateDecision,
-    GateReason,
-    Mode,
-    OutcomeKind,
-    Verdict,
-    VerdictSource,
-)
+from draftcritic.core._enums import Action, Failure, GateDecision, GateReason, Mode, OutcomeKind, Verdict, VerdictSource
 
 if TYPE_CHECKING:
     from draftcritic.core._turn import Turn
-    from draftcritic.core.fabrication import FabricationFinding
+    from draftcritic.grounding._findings import FabricationFinding
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from draftcritic.demo._run import DemoError, DemoOptions, run_demo
+from draftcritic.demo._demo import DemoError, DemoOptions, run_demo
 
 __all__ = ["DemoError", "DemoOptions", "run_demo"]

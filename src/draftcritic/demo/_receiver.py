@@ -24,7 +24,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from draftcritic.demo._received import Event, Point, Span, events_of, otlp_json, points_of, spans_of
+from draftcritic.demo._traces import Event, Point, Span, events_of, otlp_json, points_of, spans_of
 
 if TYPE_CHECKING:
     from pathlib import Path

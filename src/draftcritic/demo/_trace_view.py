@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from draftcritic.core import GateReason, normalise_sku, price_usd
-from draftcritic.demo._received import totals
-from draftcritic.demo._traces import REVIEW, Trace, traces
+from draftcritic.core._enums import GateReason
+from draftcritic.core._models import normalise_sku
+from draftcritic.core._prices import price_usd
+from draftcritic.demo._traces import REVIEW, Trace, totals, traces
 from draftcritic.telemetry import names
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from draftcritic.demo._received import Event, Point, Span
-    from draftcritic.demo._traces import Node
+    from draftcritic.demo._traces import Event, Node, Point, Span
 
 _STYLES = {"approve": "green", "revise": "yellow", "refuse": "red"}
 _EVALUATION = names.EVENT_EVALUATION

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from draftcritic.core import detect_fabrication
 from draftcritic.evaluate._rows import Row, sources_of
 from draftcritic.evaluate._tables import Example, Share, Table
+from draftcritic.grounding._detector import detect_fabrication
 
 KIND = "action_claim"
 _LABELS = {

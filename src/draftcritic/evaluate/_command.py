@@ -10,8 +10,7 @@ from pathlib import Path
 
 from draftcritic._stdout import run_command
 from draftcritic.evaluate._labels import report_unlabelled
-from draftcritic.evaluate._registry import NAMES, evaluations
-from draftcritic.evaluate._rows import Row, read_rows
+from draftcritic.evaluate._rows import NAMES, Row, evaluations, read_rows
 from draftcritic.evaluate._tables import Table
 
 

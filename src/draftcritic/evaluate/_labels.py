@@ -7,8 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from draftcritic.evaluate._registry import evaluations
-from draftcritic.evaluate._rows import Row, is_telemetry, label_like
+from draftcritic.evaluate._rows import Row, evaluations, is_telemetry, label_like
 
 _SHOWN = 5
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from draftcritic.core.fabrication import FabricationFinding, Grounding, find_fabrications
 from draftcritic.evaluate._rows import Row, label_like, sources_of
 from draftcritic.evaluate._tables import Example, Share, Table
+from draftcritic.grounding._detector import find_fabrications
+from draftcritic.grounding._evidence import Grounding
+from draftcritic.grounding._findings import FabricationFinding
 
 ACTION_KINDS = frozenset({"verb_claim", "action_claim", "intent_action_no_tool"})
 """Findings about actions; they have a table of their own."""

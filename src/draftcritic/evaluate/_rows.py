@@ -6,9 +6,12 @@ import codecs
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
+
+from draftcritic.evaluate._tables import Table
 
 Row = Mapping[str, Any]
 _TELEMETRY = ("resourceSpans", "resourceMetrics", "resourceLogs")
@@ -87,3 +90,35 @@ def _message(message: Any) -> str:
     calls = message.get("tool_calls")
     called = f" {json.dumps(calls, ensure_ascii=False, default=str)}" if calls else ""
     return f"{message.get('role', '')}: {message.get('content') or ''}{called}"
+
+
+_MODULES = {
+    "tokens": "draftcritic.evaluate._made_up",
+    "actions": "draftcritic.evaluate._claimed_actions",
+    "acknowledgements": "draftcritic.evaluate._acknowledgement_rows",
+}
+
+
+class Evaluation(Protocol):
+    """What a module of an evaluation has."""
+
+    def accepts(self, row: Row) -> bool:
+        """Whether the row is labelled for this evaluation."""
+        ...
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """Measure the rows."""
+        ...
+
+
+def evaluations(names: Sequence[str] = ()) -> dict[str, Evaluation]:
+    """Return the evaluations of these names, all without any."""
+    return {
+        name: cast("Evaluation", import_module(module))
+        for name, module in _MODULES.items()
+        if not names or name in names
+    }
+
+
+NAMES = tuple(_MODULES)
+"""The names of all evaluations."""

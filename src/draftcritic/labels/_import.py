@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from draftcritic.labels._label import WORDS, Label
-from draftcritic.turns import Problem, ReadError, head_of, records, seconds
+from draftcritic.turns._records import Problem, ReadError, head_of, records
+from draftcritic.turns._times import seconds
 
 _SAID = {
     "approve": (

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from draftcritic.turns import Problem, ReadError, records
+from draftcritic.turns._records import Problem, ReadError, records
 
 WORDS = ("approve", "revise", "refuse", "unsure")
 """What a label can say. `unsure` is no opinion of the draft."""

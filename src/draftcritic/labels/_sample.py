@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 from draftcritic.labels._label import Sample, Stratum
-from draftcritic.replay import Run
+from draftcritic.replay._runs import Run
 
 FIELDS = ("verdict", "gate.decision", "gate.reason", "draft_model", "finding.kind", "rule")
 """What strata can be made by."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from draftcritic.labels._label import WORDS, Label, LabelFile
 from draftcritic.labels._sample import draw, queue
-from draftcritic.replay import Run, read_runs
+from draftcritic.replay._runs import Run, read_runs
 
 _LONGEST_MARK = 2_000
 

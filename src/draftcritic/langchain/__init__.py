@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from draftcritic.langchain._backing import has_sensitive_tag
-from draftcritic.langchain._caught import Answer, Caught, Draft
-from draftcritic.langchain._extract import bare_turn, draft_text, extract, is_no_draft
+from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
+from draftcritic.langchain._capture import Answer, Caught, Draft
+from draftcritic.langchain._critic_model import ChatModelCritic
+from draftcritic.langchain._enforce import HoldingInterceptor
+from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
-from draftcritic.langchain._hold import HoldingInterceptor
-from draftcritic.langchain._intercept import Catch, Interceptor, Reviewer
-from draftcritic.langchain._model import ChatModelCritic
-from draftcritic.langchain._own_loop import OwnLoop
-from draftcritic.langchain._own_prompts import OwnPrompts
-from draftcritic.langchain._retrieval import DocumentMemory
+from draftcritic.langchain._install import CHAT_MODELS, Installed, install, remove
+from draftcritic.langchain._interceptors import Catch, Interceptor, Reviewer
+from draftcritic.langchain._method_patches import Splice, SpliceError, splice
+from draftcritic.langchain._own_calls import OwnPrompts
 from draftcritic.langchain._rewrite import WithoutCalls, as_chunk, rewritten_message, rewritten_result
 from draftcritic.langchain._root_run import root_run
-from draftcritic.langchain._splice import Splice, SpliceError, splice
-from draftcritic.langchain._targets import CHAT_MODELS, Installed, install, remove
+from draftcritic.langchain._turn_builder import bare_turn, draft_text, extract, is_no_draft
 
 __all__ = [
     "CHAT_MODELS",

@@ -14,10 +14,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from draftcritic.core import described
-from draftcritic.engine import scoped
-from draftcritic.langchain._caught import EMPTY
-from draftcritic.langchain._splice import Splice, is_spliced, splice
+from draftcritic.core._exception_place import described
+from draftcritic.langchain._capture import EMPTY
+from draftcritic.langchain._method_patches import Splice, is_spliced, splice
+from draftcritic.review._scope import scoped
 
 _logger = logging.getLogger(__name__)
 

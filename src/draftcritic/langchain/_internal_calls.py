@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import wrapt
 
-from draftcritic.engine import is_muted, muted, muted_as
-from draftcritic.langchain._guard import OnFault
-from draftcritic.langchain._splice import Splice, SpliceError, splice
-from draftcritic.langchain._wrap import Wrap, wrap
+from draftcritic.langchain._boundary import OnFault
+from draftcritic.langchain._method_patches import Splice, SpliceError, splice
+from draftcritic.langchain._wrapt_patches import Wrap, wrap
+from draftcritic.review._scope import is_muted, muted, muted_as
 
 _logger = logging.getLogger(__name__)
 _PACKAGE = "langchain.agents.middleware"

@@ -3,7 +3,7 @@
 from draftcritic.replay._cache import AnswerCache
 from draftcritic.replay._judge import NOT_COVERED, BudgetError, Judge, ModelJudge, Spending
 from draftcritic.replay._replay import MakePolicy, ReplayResult, replay
-from draftcritic.replay._run import NO_VERDICT, Replayed, Run, read_runs
+from draftcritic.replay._runs import NO_VERDICT, Replayed, Run, read_runs
 from draftcritic.replay._tally import Tally
 
 __all__ = [

@@ -10,8 +10,8 @@ import threading
 from hashlib import blake2b
 from pathlib import Path
 
-from draftcritic.replay._run import Replayed
-from draftcritic.turns import TurnRow
+from draftcritic.replay._runs import Replayed
+from draftcritic.turns._row import TurnRow
 
 _TRIES = 30.0
 

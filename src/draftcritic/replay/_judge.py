@@ -6,11 +6,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from draftcritic.core import Mode, Policy, Review
-from draftcritic.engine import Critic, CriticModel, NullObserver
+from draftcritic.core._enums import Mode
+from draftcritic.core._policy import Policy
+from draftcritic.core._review import Review
 from draftcritic.replay._cache import AnswerCache
-from draftcritic.replay._run import Replayed
-from draftcritic.turns import Finding, TurnRow, to_turn
+from draftcritic.replay._runs import Replayed
+from draftcritic.review._pipeline import Critic
+from draftcritic.review._ports import CriticModel, NullObserver
+from draftcritic.turns._row import Finding, TurnRow
+from draftcritic.turns._to_turn import to_turn
 
 NOT_COVERED = "not_covered"
 _MAX_FAILURES = 5

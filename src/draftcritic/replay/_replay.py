@@ -14,11 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from draftcritic.core import Policy
+from draftcritic.core._policy import Policy
 from draftcritic.replay._judge import Judge, ModelJudge, Spending
-from draftcritic.replay._run import Replayed, Run
+from draftcritic.replay._runs import Replayed, Run
 from draftcritic.replay._tally import Tally
-from draftcritic.turns import ReadReport, TurnRow, read_turns
+from draftcritic.turns._read import ReadReport, read_turns
+from draftcritic.turns._row import TurnRow
 
 _CHUNK = 200
 _AHEAD = 3

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from draftcritic.core import CircuitRules, FabricationMode, LimitRules, Mode, OnFailure, Policy, Streams
-from draftcritic.settings import _types as types
+from draftcritic.core._enums import FabricationMode, Mode, OnFailure, Streams
+from draftcritic.core._policy import CircuitRules, LimitRules, Policy
+from draftcritic.settings import _value_types as types
 from draftcritic.settings._fields import setting
-from draftcritic.settings._sources import ENV_PREFIX
+from draftcritic.settings._origins import ENV_PREFIX
 
 _LIST = "a list, or a text with commas"
 _BUDGET = "a number above 0, or a table of SKUs to numbers, `*` for any other; JSON in the environment"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr, ValidationError
 
-from draftcritic.core import LimitRules, Policy
-from draftcritic.engine import Stamp
+from draftcritic.core._policy import LimitRules, Policy
+from draftcritic.review._file_watch import Stamp
+from draftcritic.settings._conflicts import doubts, impossible, problems_of
 from draftcritic.settings._declared import DeclaredSettings
-from draftcritic.settings._errors import Problem, SettingsError
-from draftcritic.settings._fields import code_only
-from draftcritic.settings._problems import doubts, impossible, problems_of
-from draftcritic.settings._sources import (
+from draftcritic.settings._fields import Problem, SettingsError, code_only
+from draftcritic.settings._origins import (
     CODE_ORIGIN,
     DEFAULT_ORIGIN,
     ENV_PREFIX,
@@ -129,7 +128,7 @@ class Settings(DeclaredSettings):
 
     @property
     def stamp(self) -> Stamp:
-        """What the file of `config` was when it was read, for `draftcritic.engine.WatchedFile`; None without one."""
+        """What the file of `config` was when it was read, for `draftcritic.review.WatchedFile`; None without one."""
         return self._stamp
 
     def origin(self, name: str) -> str:
@@ -153,13 +152,13 @@ class Settings(DeclaredSettings):
         Raises:
             SettingsError: an import string leads nowhere.
         """
-        from draftcritic.settings._policy import policy_of
+        from draftcritic.settings._to_policy import policy_of
 
         return policy_of(self)
 
     def rule_ids(self) -> tuple[str, ...]:
         """Return the ids of the preferences and rules, which telemetry counts."""
-        from draftcritic.settings._policy import rule_ids_of
+        from draftcritic.settings._to_policy import rule_ids_of
 
         return rule_ids_of(self)
 
@@ -169,7 +168,7 @@ class Settings(DeclaredSettings):
 
     def limits(self) -> LimitRules:
         """Return what keeps drafts from the reflection."""
-        from draftcritic.settings._policy import limits_of
+        from draftcritic.settings._to_policy import limits_of
 
         return limits_of(self)
 

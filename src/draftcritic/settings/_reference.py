@@ -6,7 +6,7 @@ from enum import Enum
 
 from draftcritic.settings._fields import allowed, code_only
 from draftcritic.settings._model import Settings
-from draftcritic.settings._sources import ENV_PREFIX
+from draftcritic.settings._origins import ENV_PREFIX
 
 
 def reference_table() -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry._logs import SeverityNumber
 
-from draftcritic.core import Forced, Judged, Review
+from draftcritic.core._review import Forced, Judged, Review
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, Value, put
 from draftcritic.telemetry._span import content_attributes

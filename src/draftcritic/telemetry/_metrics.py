@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from draftcritic.core import (
-    OTHER_RULE,
+from draftcritic.core._enums import (
     Action,
     CircuitState,
-    Failed,
     Failure,
     GateDecision,
     GateReason,
     Mode,
-    ModelCall,
     OutcomeKind,
-    Review,
     Verdict,
     VerdictSource,
 )
+from draftcritic.core._policy import OTHER_RULE
+from draftcritic.core._review import Failed, ModelCall, Review
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
-from draftcritic.telemetry._gauges import State
-from draftcritic.telemetry._tally import NO_TRACE, Tally, exemplar_of
+from draftcritic.telemetry._gauges import NO_TRACE, State, Tally, exemplar_of
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Literal
 
-from draftcritic.core import Action, GateDecision, GateReason, OutcomeKind, Verdict, VerdictSource
-from draftcritic.core.fabrication import KINDS
+from draftcritic.core._enums import Action, GateDecision, GateReason, OutcomeKind, Verdict, VerdictSource
+from draftcritic.grounding._findings import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, MAX_TEXT
 from draftcritic.telemetry._metrics import DESCRIPTIONS, FAILURES

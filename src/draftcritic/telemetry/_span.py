@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from draftcritic.core import Assessment, Failed, Forced, Judged, Limited, ModelCall, Review, Turn, Verdict
+from draftcritic.core._enums import Verdict
+from draftcritic.core._review import Assessment, Failed, Forced, Judged, Limited, ModelCall, Review
+from draftcritic.core._turn import Turn
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, clean_texts, count_of, put
 
 if TYPE_CHECKING:
-    from draftcritic.core.fabrication import FabricationFinding
+    from draftcritic.grounding._findings import FabricationFinding
 
 
 def review_attributes(

@@ -3,17 +3,8 @@
 from draftcritic.turns._phoenix import read_dataframe
 from draftcritic.turns._read import ENDINGS, ReadReport, read_turns
 from draftcritic.turns._records import Problem, ReadError, Record, head_of, records
-from draftcritic.turns._row import (
-    Finding,
-    Message,
-    Missing,
-    Reviewed,
-    RowError,
-    ToolCall,
-    TurnRow,
-    content_id,
-)
-from draftcritic.turns._schema import turns_schema
+from draftcritic.turns._row import Finding, Message, Missing, Reviewed, RowError, ToolCall, TurnRow, content_id
+from draftcritic.turns._row_schema import turns_schema
 from draftcritic.turns._times import seconds
 from draftcritic.turns._to_turn import to_turn
 

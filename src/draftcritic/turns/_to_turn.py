@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from draftcritic.core import Turn
+from draftcritic.core._turn import Turn
 from draftcritic.turns._row import Message, ToolCall, TurnRow
 
 

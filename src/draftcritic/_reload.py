@@ -1,0 +1,145 @@
+"""The critic by the rules that hold now: those of the settings, read again when their file has changed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.core._enums import Mode
+from draftcritic.core._secrets import error_summary
+from draftcritic.review._file_watch import WatchedFile
+from draftcritic.review._hook_dispatch import load_hooks
+from draftcritic.review._limits import Limiter
+from draftcritic.review._pipeline import Critic
+from draftcritic.review._single_flight import Sharing
+
+if TYPE_CHECKING:
+    from draftcritic.core._policy import Policy
+    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.settings._model import Settings
+
+_AT_START = (
+    "mode",
+    "background",
+    "streams",
+    "model",
+    "model_kwargs",
+    "queue_size",
+    "queue_bytes",
+    "workers",
+    "shutdown_timeout",
+    "reload_interval",
+    "retriever_activation",
+    "hooks",
+)
+"""Settings that only a new process takes on: threads, patches and clients are made by them."""
+
+_logger = logging.getLogger("draftcritic")
+
+
+class Rules:
+    """Hands out the critic, and makes a new one when the file of the settings has changed.
+
+    A file that cannot hold leaves the rules as they are until it can; why is logged when it is not what was logged
+    last. What limits have counted, and what reviews share, outlives the change.
+
+    Args:
+        settings: what holds at first.
+        observer: writes the reviews down.
+    """
+
+    def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
+        self.settings = settings
+        self._first = settings
+        self._observer = observer
+        self._hooks = (*settings.hooks, *load_hooks())
+        self._limiter = Limiter(settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit)
+        self._sharing = Sharing(settings.share_window)
+        self._critic = self._made(settings.policy())
+        self._complaint = ""
+        self._doubts: list[str] = []
+        self._doubt(settings)
+        self._waiting: dict[str, Any] = {}
+        self._file: WatchedFile | None = None
+        if settings.config is not None:
+            self._file = WatchedFile(settings.config, settings.reload_interval, known=settings.stamp)
+
+    def critic(self) -> Critic:
+        """Return the critic, from a thread that may read a file."""
+        if self._file is not None and self._file.changed():
+            self._read_again(self._file)
+        return self._critic
+
+    async def acritic(self) -> Critic:
+        """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
+        if self._file is not None and self._file.due():
+            reader = threading.Thread(target=self._look, args=(self._file,), name="draftcritic-settings", daemon=True)
+            with suppress(RuntimeError):  # no more threads, or the interpreter is ending
+                reader.start()
+        return self._critic
+
+    def close(self) -> None:
+        """End the threads that wait for the next review."""
+        self._critic.close()
+
+    def _made(self, policy: Policy) -> Critic:
+        return Critic(
+            policy,
+            self._first.mode,
+            self._observer,
+            self._hooks,
+            limits=self._limiter,
+            sharing=self._sharing,
+        )
+
+    def _look(self, file: WatchedFile) -> None:
+        if file.look():
+            self._read_again(file)
+
+    def _read_again(self, file: WatchedFile) -> None:
+        whole = False
+        try:
+            whole = self._take_on()
+        finally:
+            file.done(whole)
+
+    def _take_on(self) -> bool:
+        from draftcritic.settings._fields import SettingsError
+
+        try:
+            settings = self.settings.reread()
+            policy, limits = settings.policy(), settings.limits()
+            critic = self._made(policy)
+        except Exception as error:
+            said = error.summary() if isinstance(error, SettingsError) else error_summary(error)
+            if said != self._complaint:
+                _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
+            self._complaint = said
+            self._observer.policy_loaded(False)
+            return False
+        self._limiter.use(limits)
+        self._sharing.window = settings.share_window
+        self._critic.close()
+        self.settings, self._critic, self._complaint = settings, critic, ""
+        self._observer.policy_loaded(True)
+        self._tell_of(settings, policy.version)
+        self._doubt(settings)
+        return True
+
+    def _doubt(self, settings: Settings) -> None:
+        doubts = settings.doubts()
+        for doubt in doubts:
+            if doubt not in self._doubts:
+                _logger.warning("%s", doubt)
+        self._doubts = doubts
+
+    def _tell_of(self, settings: Settings, version: str) -> None:
+        later = {
+            name: getattr(settings, name) for name in _AT_START if getattr(settings, name) != getattr(self._first, name)
+        }
+        waits = f"; {', '.join(later)} will hold from the next start on" if later else ""
+        level = logging.WARNING if later and later != self._waiting else logging.INFO
+        self._waiting = later
+        _logger.log(level, "the changed settings hold, policy %s%s", version, waits)

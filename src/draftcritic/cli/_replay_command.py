@@ -1,0 +1,131 @@
+"""`draftcritic replay`: what another policy, or another model, would have said of recorded turns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+    from draftcritic.core._policy import Policy
+    from draftcritic.replay._cache import AnswerCache
+    from draftcritic.replay._judge import ModelJudge
+    from draftcritic.review._ports import CriticModel
+
+_EPILOG = """
+Reads OTLP JSON lines, Jaeger, Phoenix, Langfuse, LangSmith, Inspect, tau2, or rows of draftcritic itself; the kind is
+told by the content. Without --model nothing is asked and nothing is paid. Exit code 3 when the money limit or failures
+left drafts uncovered.
+"""
+_NOT_COVERED = 3
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `replay` with its options."""
+    parser = subparsers.add_parser("replay", help="judge recorded turns again, with other settings", epilog=_EPILOG)
+    parser.add_argument("sources", nargs="+", type=Path, metavar="SOURCE", help="a file or a folder of recorded turns")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="write a row for each turn")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the settings to judge by; else those of here")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="settings to compare with, else the recording")
+    parser.add_argument("--model", metavar="PROVIDER:NAME", help="ask this model where the gate fires")
+    parser.add_argument("--max-usd", type=float, metavar="USD", help="with --model: spend no more in this run")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep the model's answers for the next run")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; with --model threads (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay, and print what has changed.
+
+    Returns:
+        0; 2 when something cannot be read or the settings are wrong; 3 when the model did not cover all drafts.
+    """
+    from draftcritic.replay._cache import AnswerCache
+    from draftcritic.replay._judge import BudgetError
+    from draftcritic.replay._replay import replay
+    from draftcritic.settings._fields import SettingsError
+    from draftcritic.turns._records import ReadError
+
+    problem = _wrong(args)
+    if problem:
+        print(f"draftcritic replay: {problem}", file=sys.stderr)
+        return 2
+    try:
+        with closing(AnswerCache(args.cache)) as cache, _progress() as on_progress:
+            result = replay(
+                args.sources,
+                args.out,
+                partial(policy_of, args.config),
+                make_against=None if args.against is None else partial(policy_of, args.against),
+                model=model_judge(args.model, args.config, cache, args.max_usd) if args.model else None,
+                workers=args.workers,
+                on_progress=on_progress,
+            )
+    except (ReadError, SettingsError, BudgetError, ValueError, OSError, ImportError) as error:
+        print(f"draftcritic replay: {error}", file=sys.stderr)
+        return 2
+    print("\n".join([*result.read.lines(), *result.tally.lines(result.seconds)]))
+    if result.spending is not None:
+        print(f"{result.spending.calls} model calls in this run, {result.spending.usd:.4f} USD")
+        if result.spending.stopped:
+            print(f"stopped asking: {result.spending.stopped}; run the same command again to go on", file=sys.stderr)
+    return _NOT_COVERED if result.tally.not_covered or result.tally.failures else 0
+
+
+def _wrong(args: argparse.Namespace) -> str:
+    if args.workers < 1:
+        return f"--workers is {args.workers}; allowed is a number from 1"
+    if not args.model and (args.max_usd is not None or args.cache is not None):
+        return "--max-usd and --cache are for --model, which is not given"
+    return "" if args.max_usd is None or args.max_usd > 0 else f"--max-usd is {args.max_usd:g}; allowed is above 0"
+
+
+def policy_of(config: Path | None) -> Policy:
+    """Return the policy of a file of settings, or of the settings of here."""
+    from draftcritic.settings._model import Settings
+
+    return (Settings.load() if config is None else Settings.load({}, config=config)).policy()
+
+
+def model_judge(model: str, config: Path | None, cache: AnswerCache, max_usd: float | None = None) -> ModelJudge:
+    """Return what asks a model by the settings of a file, or of here."""
+    from draftcritic.replay import ModelJudge
+    from draftcritic.settings import Settings
+
+    settings = Settings.load() if config is None else Settings.load({}, config=config)
+    kwargs = dict(settings.model_kwargs)
+    # Parameters change answers; keys and addresses do not.
+    name = f"{model} {json.dumps({key: kwargs[key] for key in sorted(kwargs) if key not in _NO_ANSWER})}"
+    return ModelJudge(settings.policy(), partial(_critic_model, model, kwargs), name, cache, max_usd)
+
+
+_NO_ANSWER = frozenset({"api_key", "base_url", "timeout", "max_retries", "default_headers"})
+
+
+def _critic_model(name: str, kwargs: dict[str, Any]) -> CriticModel:
+    from langchain.chat_models import init_chat_model
+
+    from draftcritic.langchain._critic_model import ChatModelCritic
+
+    return ChatModelCritic(init_chat_model(name, **kwargs), requested=name.partition(":")[2], apart=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Show how many turns are done, when somebody looks at a terminal and rich is installed."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError:
+        yield lambda _: None
+        return
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.completed} turns"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("replay", total=None)
+        yield lambda done: progress.update(task, completed=done)

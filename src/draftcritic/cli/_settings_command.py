@@ -1,0 +1,74 @@
+"""`draftcritic settings`: what holds here, and where each value came from."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from draftcritic.cli._schema_command import columns
+
+if TYPE_CHECKING:
+    import argparse
+
+    from draftcritic.settings._model import Settings
+
+_EPILOG = """
+Reads the environment and the configuration file as the plugin would, started from this directory.
+Settings that code gives are not known here. Secrets are shown as ***. Exit code 2 when a setting is wrong.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `settings` with its options."""
+    parser = subparsers.add_parser("settings", help="show what holds and where it came from", epilog=_EPILOG)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print all settings, or on standard error everything that is wrong with them.
+
+    Returns:
+        0 when the settings hold, 2 when not.
+    """
+    from draftcritic.settings._fields import SettingsError
+    from draftcritic.settings._model import Settings
+
+    # A console script does not look for modules here; an agent under opentelemetry-instrument does.
+    if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    try:
+        settings = Settings.load()
+        settings.policy()
+    except SettingsError as error:
+        if args.json:
+            print(json.dumps({"problems": [asdict(problem) for problem in error.problems]}, indent=2))
+        print(error, file=sys.stderr)
+        return 2
+    for doubt in settings.doubts():
+        print(doubt, file=sys.stderr)
+    rows = _rows(settings)
+    if args.json:
+        print(json.dumps({name: {"value": value, "origin": origin} for name, value, origin in rows}, indent=2))
+    else:
+        lines = [(name, origin, _text(value)) for name, value, origin in rows]
+        print("\n".join(columns([("SETTING", "FROM", "VALUE"), *lines])))
+    return 0
+
+
+def _rows(settings: Settings) -> list[tuple[str, Any, str]]:
+    from draftcritic.settings._display import without_secrets
+
+    return [
+        (name, without_secrets(getattr(settings, name)), settings.origin(name)) for name in type(settings).model_fields
+    ]
+
+
+def _text(value: Any) -> str:
+    if value is None or value in ([], {}):
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else f"{line[:97]}..."

@@ -1,0 +1,201 @@
+"""Tokens that tell no fact of the turn: list numbers, verses, phrases such as 24/7, examples of a format."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from draftcritic.grounding._evidence import Grounding
+from draftcritic.grounding._person_names import is_known_name
+from draftcritic.grounding._token import CUE_WINDOW, Token
+from draftcritic.grounding._tokenizer import is_list_mark
+
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|for example|such as|example:|format|p\. ?ej\.|z\. ?B\.|ex\.)[\s\"'`(:,]*\Z", re.IGNORECASE
+)
+_FENCE = re.compile(r"```")
+_VALUES = frozenset({"number", "percentage", "time"})
+_WHOLE = frozenset({"url", "email", "phone", "reference", "hash"})
+# A maker's name for a product, a standard, a disease: a word and at most a few digits, or a few signs in all.
+_PRODUCT = re.compile(
+    r"\d(?:-\d){1,4}|[A-Za-z]{2,}[-+]?\d{1,2}[A-Za-z+]{0,2}|[A-Za-z]{2,3}-\d{1,2}[a-z.]{0,2}|[A-Z]?\d[A-Za-z]{1,3}|\d{1,4}[a-z]{1,4}|\d{2,4}p|"
+    r"v?\d{1,2}(?:\.\d{1,3}){1,3}|(?:ISO|RFC|IEEE|SHA|UTF|MP|HTTP|IPv|ES|EC|WCAG|GPT|RTX|GTX|AES|RSA)[-_ ]?\d+[\w.:-]*"
+)
+_CUE = re.compile(
+    r"(?:\bids?|\bcode|\bnumber|\bno\.|#|\bref(?:erence)?|\border|\bticket|\btracking|\bconfirmation|\breservations?|\bbooking|"
+    r"\bflight|\binvoice|\baccount|\bcase|\bserial|\bsku|\bpnr|\bkey|\btoken|\buser(?:name)?|\bpassword|\bcoupon|\bvoucher|"
+    r"\btransaction|\bpolicy|\bpedido|\breserva|\bcommande|\bbestell\w*|\bbuchung\w*|\bordine|\bnummer|\bn\u00famero|\bnum\u00e9ro|"
+    r"\u7f16\u53f7|\u8ba2\u5355|\u756a\u53f7|\u53f7|\ubc88\ud638|\u043d\u043e\u043c\u0435\u0440|\u0437\u0430\u043a\u0430\u0437)"
+    r"[^\n\d]{0,16}\Z",
+    re.IGNORECASE,
+)
+_LONGEST_PRODUCT = 4
+_ORDINALS = frozenset({"st", "nd", "rd", "th"})
+_LONGEST_IN_NAME = 3
+_WORD_BEFORE = re.compile(r"([A-Z][A-Za-z]+) \Z")
+_RESOLUTIONS = frozenset({"480", "720", "1080", "1440", "2160"})
+_USUAL_TERMS = frozenset({"10", "12", "14", "15", "24", "30", "45", "48", "60", "72", "90"})
+_TERM_UNITS = frozenset(
+    {
+        *("hour", "hours", "hr", "hrs", "business", "working", "day", "days", "minute", "minutes", "min", "mins"),
+        *("seconds", "stunden", "tage", "horas", "d\u00edas", "heures", "jours"),
+    }
+)
+_TERM = re.compile(
+    r"\b(?:within|in|allow|takes?|typically|usually|normally|up to|about|around|every|last|for|next|dentro de|sous|"
+    r"dans|innerhalb von|binnen)(?: the)?(?: \w{1,12})?(?: \d{1,2}(?: to |\s?[-\u2013/]\s?))?\s?\Z",
+    re.IGNORECASE,
+)
+_KNOWN_PAIRS = frozenset({"24/7", "50/50", "9/11", "20/20", "80/20"})
+_KNOWN = re.compile(r"(?:24/7|50/50|9/11|20/20|80/20|911|365|360|100 ?%)(?![\w/]|\.\d)|40[13]\s?\(")
+_BOOK = re.compile(
+    r"(?:^|[^\w])(?!(?:At|From|Until|By|To|Before|After|Around|And|On|Time|Departure|Arrival|Start|End|Departs|Arrives|Um|"
+    r"Las|A|Alle|Von|Bis|Ab|The|Your|Our|My|This|That|Next|First|Last|Is|Are|It|Or|Then|Not|Open|Opens|Close|Closes|"
+    r"Leave|Leaves|Today|Tomorrow|Tonight|\w+day|Train|Flight|Bus|Check|Meeting|Now|Only|For|Between|Till|Since|Daily)\b)"
+    r"[A-Z][a-z]+ \Z"
+)
+_GROUPS_BEFORE = re.compile(r"(?:\b[A-Z]{0,4}\d[A-Z\d]{1,5} )+\Z")
+_GROUPS_AFTER = re.compile(r"(?: [A-Z\d]{2,6}\b){0,12}")
+_SHORTEST_GROUPS = 12
+_GLUED = re.compile(r"\d+(?:[-/:.,]\w*\d\w*)+")
+_LENGTH = re.compile(r"(\d{1,3}):([0-5]\d)")
+_GLUED_BEFORE = re.compile(r"\d+[-/:.,x]\d+\Z")
+_LENGTH_AFTER = re.compile(r"\s?\(?(?:long|min(?:utes?)?|hours?|hrs?|remaining|duration)\b", re.IGNORECASE)
+_TO_HOUR = re.compile(r"\s?(?:to|and|or|a|-|\u2013|bis|until|till)\s?\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
+
+
+def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether the token tells no fact: a list number, a verse, a phrase such as 24/7, an example of a format."""
+    if _EXAMPLE.search(text[max(0, token.start - 24) : token.start]):
+        return True
+    if token.kind in _WHOLE:
+        return token.kind == "reference" and _is_product(token, text, grounding)
+    if _KNOWN.match(text, token.start) or text[max(0, token.start - 3) : token.end] in _KNOWN_PAIRS:
+        return True
+    if token.kind == "time":
+        return _is_verse(token, text) or _LENGTH_AFTER.match(text, token.end) is not None
+    if token.kind != "number":
+        return False
+    return (
+        _stands_glued(token, text, grounding)
+        or _is_hour_of_range(token, text)
+        or _is_general(token, text)
+        or _is_part_of_name(token, text)
+        or _is_day_of_month(token, grounding)
+        or _stands_in_groups(token, text, grounding)
+    )
+
+
+def tells_nothing(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
+    """Whether the token is a number that is not worth a look: one digit, the mark of an item, or code in a fence."""
+    if len(fences) > 1 and bisect_right(fences, token.start) % 2:
+        colour = token.kind == "reference" and text[token.start - 1 : token.start] == "#"
+        if colour or token.kind in _VALUES:
+            return True
+    return token.kind == "number" and (
+        (len(token.text) == 1 and token.text.isdigit()) or (len(token.text) <= 4 and is_list_mark(text, token))
+    )
+
+
+def fences_of(text: str) -> list[int]:
+    """Return where the fences of blocks of code stand, in order."""
+    return [fence.start() for fence in _FENCE.finditer(text)] if "```" in text else []
+
+
+def counts_up(tokens: Sequence[Token]) -> frozenset[int]:
+    """Return the starts of numbers that only count on, such as those of verses: 11 ... 12 ... 13."""
+    numbers = [token for token in tokens if token.kind == "number" and token.text.isdigit() and len(token.text) <= 3]
+    runs: set[int] = set()
+    for one, two, three in zip(numbers, numbers[1:], numbers[2:], strict=False):
+        if int(one.text) + 2 == int(two.text) + 1 == int(three.text):
+            runs.update((one.start, two.start, three.start))
+    return frozenset(runs)
+
+
+def has_cue(token: Token, text: str) -> bool:
+    """Whether the words before the token say that it identifies something."""
+    return _CUE.search(text[max(0, token.start - CUE_WINDOW) : token.start]) is not None
+
+
+def _is_product(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether the code can be the name of a product or a standard, and nothing says that it identifies a record."""
+    if not _PRODUCT.fullmatch(token.text) or has_cue(token, text):
+        return False
+    written = token.text
+    if not (written.isalnum() and written.isupper() and len(written) > _LONGEST_PRODUCT):
+        return True
+    # Among the records of the turn stand codes that look like it.
+    length = len(written)
+    alike = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Z]*\d)[A-Z0-9]{{{length}}}(?![A-Za-z0-9])")
+    shape = "".join("[0-9]" if sign.isdigit() else "[a-z]" for sign in written)
+    alike_in_lower = re.compile(rf"(?<![a-z0-9]){shape}(?![a-z0-9])")
+    return alike.search(grounding.text) is None and alike_in_lower.search(grounding.text) is None
+
+
+def _is_verse(token: Token, text: str) -> bool:
+    """Whether `Ephesians 6:10` is a place in a book, or a score, and no time of day."""
+    if not token.text[-1].isdigit() or token.text[0] == "0":
+        return False
+    return _BOOK.search(text[max(0, token.start - 20) : token.start]) is not None
+
+
+def _stands_in_groups(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether the number is a group of a code that a source writes in one piece, as that of an account."""
+    if not (text[token.start - 2 : token.start].strip().isalnum() or text[token.end : token.end + 2].strip().isalnum()):
+        return False
+    if text[token.start - 1 : token.start] != " " and text[token.end : token.end + 1] != " ":
+        return False
+    before = _GROUPS_BEFORE.search(text[max(0, token.start - 40) : token.start])
+    after = _GROUPS_AFTER.match(text, token.end)
+    groups = (before[0] if before else "") + token.text + (after[0] if after else "")
+    return (
+        groups.count(" ") > 1 and len(groups) >= _SHORTEST_GROUPS and grounding.contains_compact(groups.strip().lower())
+    )
+
+
+def _stands_glued(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether what the number hangs on, such as 120/80, stands so in a source."""
+    glued = _GLUED.match(text, token.start)
+    if glued is None:
+        glued = _GLUED_BEFORE.search(text[max(0, token.start - 16) : token.end])
+    if glued is None:
+        return False
+    if grounding.contains(glued[0].lower()):
+        return True
+    # A duration in minutes and seconds.
+    parts = _LENGTH.fullmatch(glued[0])
+    return parts is not None and str(60 * int(parts[1]) + int(parts[2])) in grounding.numbers
+
+
+def _is_hour_of_range(token: Token, text: str) -> bool:
+    """Whether the number is the first time of `from 12 to 1 pm`."""
+    return token.text.isdigit() and int(token.text) <= 24 and _TO_HOUR.match(text, token.end) is not None
+
+
+def _is_general(token: Token, text: str) -> bool:
+    """Whether the number is a usual term (`within 24 hours`), part of a period (`21st century`) or format (`1080p`)."""
+    if token.unit == "p" and token.text in _RESOLUTIONS:
+        return True
+    if token.unit in _ORDINALS and text.startswith(" century", token.end + len(token.unit)):
+        return True
+    return (
+        token.text in _USUAL_TERMS
+        and token.unit in _TERM_UNITS
+        and _TERM.search(text[max(0, token.start - 32) : token.start]) is not None
+    )
+
+
+def _is_part_of_name(token: Token, text: str) -> bool:
+    """Whether the number belongs to a name that everybody knows: Boeing 737, Windows 11, Psalm 23."""
+    if len(token.text) > _LONGEST_IN_NAME:
+        return False
+    before = _WORD_BEFORE.search(text[max(0, token.start - 24) : token.start])
+    return before is not None and is_known_name(before[1].lower())
+
+
+def _is_day_of_month(token: Token, grounding: Grounding) -> bool:
+    """Whether `the 21st` is the day of a date in a source."""
+    if token.unit not in _ORDINALS or not token.text.isdigit() or int(token.text) > 31:
+        return False
+    return any(day.day == int(token.text) for day in grounding.all_days)

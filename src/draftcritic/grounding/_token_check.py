@@ -1,0 +1,167 @@
+"""How often findings of each kind are right: measured, not guessed.
+
+The numbers come from labelled drafts, in which about every fifth holds a token that was made up, and are rounded down.
+`python -m draftcritic.evaluate` prints the table, docs/detection.md explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+from draftcritic.grounding._derivation import Derivations, may_be_result
+from draftcritic.grounding._evidence import Grounding
+from draftcritic.grounding._findings import FabricationFinding, FabricationSeverity
+from draftcritic.grounding._ignorable import counts_up, fences_of, has_cue, is_harmless, tells_nothing
+from draftcritic.grounding._numbers import with_plain_digits
+from draftcritic.grounding._partial_match import is_grounded
+from draftcritic.grounding._person_names import names_in
+from draftcritic.grounding._rules import FabricationRules
+from draftcritic.grounding._temporal import Relations
+from draftcritic.grounding._token import Spans, Token
+from draftcritic.grounding._tokenizer import tokens_of
+
+CONFIDENCE: dict[str, float] = {
+    "date": 0.9,
+    "email": 0.85,
+    "hash": 0.9,
+    "name": 0.85,
+    "number": 0.85,
+    "percentage": 0.75,
+    "phone": 0.8,
+    "price": 0.9,
+    "reference": 0.9,
+    "time": 0.85,
+    "url": 0.9,
+}
+"""Kind of a token -> confidence of a finding about it."""
+
+WEAK = 0.75
+"""Confidence when the turn has no data to tell from, or the token may be a result that the search did not find."""
+CONFIGURED = 0.95
+"""Confidence when the application says what its identifiers look like."""
+
+
+MEASURES = frozenset({"number", "price", "percentage"})
+MOMENTS = frozenset({"date", "time"})
+PASSES = 3
+DERIVED = 40
+"""Ungrounded numbers of one draft that a derivation is searched for."""
+MAX_FINDINGS = 200
+"""Findings that one draft gives, of all kinds together; a draft with more is noise from end to end."""
+
+MAX_MISSING = 500
+"""Tokens of one draft that no source grounds; the rest of a draft with more is not looked at."""
+
+_WHAT = {
+    "date": "date",
+    "email": "e-mail address",
+    "hash": "hash",
+    "name": "name",
+    "number": "number",
+    "percentage": "percentage",
+    "phone": "phone number",
+    "price": "amount of money",
+    "reference": "code",
+    "time": "time",
+    "url": "URL",
+}
+_HIGH = frozenset({"reference", "hash", "email", "phone", "price", "url"})
+
+
+def token_findings(
+    draft: str, grounding: Grounding, rules: FabricationRules, taken: Iterable[tuple[int, int]]
+) -> Iterator[FabricationFinding]:
+    """Yield a finding for every token that no source grounds and that does not follow from what they hold.
+
+    Args:
+        draft: the text to check.
+        grounding: the sources of the turn.
+        rules: what the application says of its identifiers and words.
+        taken: spans of the draft that other findings name already.
+    """
+    text = with_plain_digits(draft)
+    spans = Spans(taken)
+    configured = [token for token in rules.identifiers_in(text) if not is_grounded(token, grounding)]
+    given = 0
+    for at, token in enumerate(chain(configured, _missing(text, grounding))):
+        if rules.is_harmless(token) or spans.meet(token.start, token.end):
+            continue
+        finding = _finding(token, draft, text, grounding, is_configured=at < len(configured))
+        if finding is not None:
+            spans.add(token.start, token.end)
+            given += 1
+            yield finding
+        if given == MAX_FINDINGS:
+            return
+
+
+def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
+    tokens, fences = tokens_of(text), fences_of(text)
+    missing = [
+        *islice(
+            (
+                token
+                for token in tokens
+                if not tells_nothing(token, text, fences)
+                and not is_grounded(token, grounding)
+                and not is_harmless(token, text, grounding)
+            ),
+            MAX_MISSING,
+        )
+    ]
+    if len(missing) == MAX_MISSING:
+        # What is behind is not looked at, and grounds nothing.
+        tokens = [token for token in tokens if token.start <= missing[-1].start]
+    if any(token.kind in MEASURES for token in missing):
+        counting = counts_up(tokens)
+        missing = [token for token in missing if token.start not in counting]
+        missing = _underived(text, tokens, missing, grounding)
+    if any(token.kind in MOMENTS for token in missing):
+        relations = Relations(text, grounding)
+        missing = [token for token in missing if token.kind not in MOMENTS or not relations.explains(token)]
+    yield from missing
+    yield from names_in(text, grounding)
+
+
+def _underived(text: str, tokens: list[Token], missing: list[Token], grounding: Grounding) -> list[Token]:
+    derivations = Derivations(text, [token for token in tokens if token.kind in MEASURES], grounding)
+    derivations.open = {token.start for token in missing}
+    for _ in range(PASSES):
+        # A total that is worked out may be a part of another one, before or after it.
+        before = len(derivations.open)
+        for token in missing[:DERIVED]:
+            if token.kind in MEASURES and token.start in derivations.open and derivations.explains(token):
+                # The same value said again is as good.
+                derivations.open -= {
+                    one.start for one in missing if one.kind == token.kind and one.value == token.value
+                }
+        if len(derivations.open) == before:
+            break
+    return [token for token in missing if token.start in derivations.open]
+
+
+def _finding(
+    token: Token, draft: str, text: str, grounding: Grounding, *, is_configured: bool
+) -> FabricationFinding | None:
+    confidence = CONFIDENCE[token.kind]
+    why = ""
+    if is_configured:
+        confidence = CONFIGURED
+    elif not grounding.has_data:
+        # Without data a draft tells what everybody may know; only what identifies a record cannot be known.
+        if token.kind not in {"reference", "number", "hash"} or not has_cue(token, text):
+            return None
+        confidence = WEAK
+    elif token.kind in MEASURES and may_be_result(token, text):
+        confidence, why = WEAK, ", nor do its numbers give it"
+    severity: FabricationSeverity = "high" if token.kind in _HIGH else "medium"
+    return FabricationFinding(
+        identifier=draft[token.start : token.end],
+        kind=token.kind,  # type: ignore[arg-type]
+        severity=severity,
+        reason=f"No tool result, argument, context or user message holds this {_WHAT[token.kind]} in any format{why}.",
+        pattern_kind=token.kind,
+        confidence=confidence,
+        span=(token.start, token.end),
+    )
