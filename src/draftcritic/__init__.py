@@ -77,12 +77,12 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "activation": "engine",
-    "muted": "engine",
-    "CriticCapability": "frameworks",
-    "MetacognitiveMiddleware": "frameworks",
-    "ReflectionEvent": "frameworks",
-    "reflect_on_draft": "frameworks",
+    "activation": "review",
+    "muted": "review",
+    "CriticCapability": "integrations.symfonic",
+    "MetacognitiveMiddleware": "integrations.symfonic",
+    "ReflectionEvent": "integrations.symfonic",
+    "reflect_on_draft": "integrations.symfonic",
     "DraftCriticInstrumentor": "instrumentor",
     "Settings": "settings",
 }
