@@ -63,10 +63,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     "room",
     [
         "core",
-        "engine",
+        "review",
         "langchain",
         "telemetry",
-        "frameworks",
+        "grounding",
+        "integrations.symfonic",
         "settings",
         "cli",
         "demo",
