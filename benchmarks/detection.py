@@ -93,7 +93,7 @@ def drafts_row(name: str, check: Check, turns: Sequence[Turn], runs: int) -> dic
 
 
 def hostile_rows(checks: dict[str, Check], sizes: dict[str, int]) -> list[dict[str, Any]]:
-    """Microseconds per KB for drafts of one unit over and over, alone and beside a context of the same."""
+    """Microseconds per KB for drafts of one unit over and over, alone and with a context of the same."""
     rows = []
     for name, unit in HOSTILE.items():
         row: dict[str, Any] = {"text": name}

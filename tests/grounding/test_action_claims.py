@@ -352,11 +352,11 @@ def test_reports_of_finished_actions_are_claims(language, draft):
     ("language", "draft"),
     [(code, draft) for lists in (NO_CLAIMS, MORE_NO_CLAIMS) for code, drafts in lists.items() for draft in drafts],
 )
-def test_everything_else_is_none(language, draft):
+def test_other_sentences_are_not_claims(language, draft):
     assert find_action_claims(draft) == [], language
 
 
-def test_a_finding_says_what_is_claimed_and_where():
+def test_a_finding_has_the_claim_and_its_span():
     draft = "Sure. I've just cancelled your booking."
     (finding,) = action_findings(draft, [{"name": "get_booking", "args": {}, "result": "open"}])
     assert draft[slice(*finding.span)] == finding.identifier == "I've just cancelled"
@@ -386,7 +386,7 @@ def test_a_finding_says_what_is_claimed_and_where():
         ("Your meeting has been moved.", {"name": "calendar_patch_event"}),
     ],
 )
-def test_a_call_that_fits_grounds_a_claim(draft, call):
+def test_a_matching_call_grounds_a_claim(draft, call):
     assert action_findings(draft, [call]) == []
 
 
@@ -401,15 +401,15 @@ def test_a_call_that_fits_grounds_a_claim(draft, call):
         ("Your table is booked for eight.", None, 0.5),
     ],
 )
-def test_other_calls_and_failed_ones_ground_nothing(draft, call, confidence):
+def test_other_and_failed_calls_ground_no_claim(draft, call, confidence):
     (finding,) = action_findings(draft, [call] if call else [])
     assert finding.confidence == confidence
 
 
-def test_wording_that_refers_back_is_grounded_by_what_the_conversation_tells():
-    told = "assistant: I've cancelled reservation HX2."
-    assert action_findings("As mentioned, I've already cancelled it.", hydrated_context=told) == []
-    (again,) = action_findings("I've cancelled it.", hydrated_context=told)
+def test_a_claim_that_refers_back_is_grounded_by_the_conversation():
+    earlier = "assistant: I've cancelled reservation HX2."
+    assert action_findings("As mentioned, I've already cancelled it.", hydrated_context=earlier) == []
+    (again,) = action_findings("I've cancelled it.", hydrated_context=earlier)
     assert again.confidence == 0.5
     (never,) = action_findings("I've already cancelled it.", hydrated_context="user: hello")
     assert never.confidence == 0.9
@@ -449,7 +449,7 @@ def test_work_grows_linearly_in_every_script(unit):
         max_size=12,
     )
 )
-def test_no_text_makes_it_fail_and_every_claim_lies_in_it(parts):
+def test_random_text_never_raises_and_claims_are_inside_it(parts):
     text = " ".join(parts)
     assert all(0 <= claim.start <= claim.end <= len(text) for claim in find_action_claims(text))
 
@@ -457,7 +457,7 @@ def test_no_text_makes_it_fail_and_every_claim_lies_in_it(parts):
 def _rows(name):
     path = SHARED / f"{name}.jsonl.gz"
     if not path.exists():
-        pytest.skip("the development data is not beside the checkout")
+        pytest.skip("the development data is not next to the checkout")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
@@ -497,13 +497,13 @@ def claimed(draft, calls=()):
         "Your room is booked, anything else?",
     ],
 )
-def test_a_search_books_nothing(draft):
+def test_a_search_call_grounds_no_booking(draft):
     booked = [{"name": "book_hotel", "args": {"name": "Acorn"}, "result": '{"reference": "A"}'}]
     assert claimed(draft, LOOKED)
     assert not claimed(draft, booked)
 
 
-def test_a_record_that_says_so_grounds_a_state():
+def test_a_record_with_the_status_grounds_a_state():
     record = [{"name": "find_order", "args": {}, "result": '{"status": "cancelled"}'}]
     assert claimed("Your order is cancelled.", record) == []
     assert claimed("Your order is cancelled.", LOOKED) != []
@@ -512,7 +512,7 @@ def test_a_record_that_says_so_grounds_a_state():
     )
 
 
-def test_what_is_all_set_may_be_booked():
+def test_all_set_is_grounded_by_a_booking():
     assert claimed("You are all set for Friday at 6.", [{"name": "book_table", "args": {}, "result": "ok"}]) == []
     assert claimed("You are all set for Friday at 6.") != []
 
@@ -520,11 +520,11 @@ def test_what_is_all_set_may_be_booked():
 @pytest.mark.parametrize(
     "draft", ["Have a safe trip!\n\nTERMINATE", "Albany\nTERMINATE", "Well done on the change, the imagery is clear."]
 )
-def test_a_signal_between_programs_and_praise_claim_nothing(draft):
+def test_protocol_words_and_praise_are_not_claims(draft):
     assert claimed(draft) == []
 
 
-def test_what_is_still_to_come_is_not_claimed():
+def test_future_actions_are_not_claims():
     findings = detect_fabrication("Please check the order before I sent it to the kitchen.", [])
     assert [finding.kind for finding in findings] == []
 
@@ -538,7 +538,7 @@ def test_what_is_still_to_come_is_not_claimed():
         "I just pushed the patch.",
     ],
 )
-def test_more_ways_to_say_that_it_is_done(draft):
+def test_further_wordings_of_finished_actions_are_claims(draft):
     assert claimed(draft) != []
 
 
@@ -551,5 +551,5 @@ def test_more_ways_to_say_that_it_is_done(draft):
         "होटल ने रद्द कर दिया है।",
     ],
 )
-def test_what_is_full_and_what_others_did_is_no_claim(draft):
+def test_fully_booked_and_actions_of_others_are_not_claims(draft):
     assert claimed(draft) == []

@@ -19,7 +19,7 @@ def found(draft, calls=None, **grounds):
     return [(f.kind, f.identifier, f.confidence) for f in findings if f.kind in IDENTIFIER_KINDS]
 
 
-def test_the_kinds():
+def test_the_kinds_of_findings():
     assert {
         "uuid",
         "short_hex_near_key",
@@ -43,7 +43,7 @@ def test_the_kinds():
 
 
 @pytest.mark.parametrize("draft", ["", "   ", None, 5, b"x"])
-def test_no_draft_has_no_findings(draft):
+def test_a_missing_draft_has_no_findings(draft):
     assert detect_fabrication(draft, intent_verdict=IntentVerdict("action", 1.0)) == []
 
 
@@ -101,7 +101,7 @@ def test_a_claimed_action_needs_a_tool_that_fits():
     assert found("the job ran yesterday") == []
 
 
-def test_a_look_needs_any_tool_that_looks():
+def test_a_lookup_claim_needs_any_lookup_tool():
     assert found("I checked your booking", [{"name": "get_booking"}]) == []
     assert found("I checked your booking", [{"name": "cancel_booking"}]) == [("verb_claim", "I checked", 0.8)]
     assert found("I sent your booking", [{"name": "get_booking"}]) == [("verb_claim", "I sent", 0.8)]

@@ -110,7 +110,7 @@ def test_a_time_in_another_format(draft):
         ("You check out on May 10.", "a week from today"),
     ],
 )
-def test_a_date_that_is_told_from_today(draft, user):
+def test_a_date_counted_from_today(draft, user):
     today = "Today is 2024-05-03."
     assert flagged(draft, context=today, user=user) == []
     assert flagged(draft, context=today, user="please") != []
@@ -140,7 +140,7 @@ def test_the_end_of_a_grounded_time_and_a_duration():
         "Dear Ms. Doe, your parcel is in New York.",
     ],
 )
-def test_the_same_thing_written_otherwise(draft):
+def test_the_same_value_in_another_notation(draft):
     record = {
         "card": "5105105105107447",
         "email": "j.doe@example.com",
@@ -165,18 +165,18 @@ def test_the_same_thing_written_otherwise(draft):
         "Of your $40, $15 is 37.5%.",
     ],
 )
-def test_what_is_worked_out_of_grounded_numbers(draft):
+def test_results_of_grounded_numbers(draft):
     assert flagged(draft, {"fare": 40, "fee": 15}) == []
 
 
-def test_a_total_over_what_stands_behind_the_same_words():
+def test_a_total_of_values_with_the_same_label():
     fares = {"there": {"basic": 51, "flex": 121}, "back": {"basic": 55, "flex": 162}}
     draft = "There\n- Basic: $51\n- Flex: $121\nBack\n- Basic: $55\n- Flex: $162\nThe total price in Basic is $106."
     assert flagged(draft, fares) == []
     assert flagged(draft.replace("$106", "$107"), fares) == [("price", "$107")]
 
 
-def test_what_a_tool_was_asked_to_work_out_grounds_its_parts():
+def test_a_calculation_passed_to_a_tool_grounds_its_parts():
     calls = [{"name": "calculate", "args": {"expression": "364 + (210 + 370)"}, "result": "944.0"}]
     draft = "Out: $364\nBack: {}\nTogether that makes $944."
     assert detect_fabrication(draft.format("$580"), calls) == []
@@ -217,7 +217,7 @@ def test_lengths_of_lists_are_counts():
         "Ephesians 6:10 says so.",
     ],
 )
-def test_what_tells_no_fact_of_the_turn(draft):
+def test_tokens_that_state_no_fact_are_ignored(draft):
     assert flagged(draft, {"status": "ok"}) == []
 
 
@@ -229,7 +229,7 @@ def test_what_tells_no_fact_of_the_turn(draft):
         "Water boils at 100 \u00b0C; a marathon has 42.195 km.",
     ],
 )
-def test_a_turn_without_data_may_tell_what_everybody_knows(draft):
+def test_common_knowledge_is_accepted_in_a_turn_without_data(draft):
     assert detect_fabrication(draft, [], user_message="tell me something") == []
 
 

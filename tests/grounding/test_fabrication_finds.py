@@ -55,7 +55,7 @@ def findings(draft, **more):
         ("It ships from Ulverston Wharf by train.", "name", "Ulverston Wharf"),
     ],
 )
-def test_a_made_up_token_is_named_with_its_place(draft, kind, identifier):
+def test_a_fabricated_token_is_found_with_its_span(draft, kind, identifier):
     (finding,) = [f for f in findings(draft) if f.kind != "kv"]
     assert (finding.kind, finding.identifier) == (kind, identifier)
     assert draft[slice(*finding.span)] == identifier
@@ -64,7 +64,7 @@ def test_a_made_up_token_is_named_with_its_place(draft, kind, identifier):
     assert "No tool result" in finding.reason
 
 
-def test_what_may_be_worked_out_is_less_sure():
+def test_a_possible_result_has_less_confidence():
     assert [f.confidence < 0.8 for f in findings("The total is $119.40.")] == [True]
     assert [f.confidence >= 0.8 for f in findings("One costs $61.40.")] == [True]
 
@@ -94,8 +94,8 @@ def test_identifier_patterns_of_the_domain():
     assert findings(draft) == []
     (finding,) = findings(draft, identifier_patterns=[r"LOC \w{3,9} \w{3,9}"])
     assert (finding.kind, finding.identifier, finding.confidence) == ("reference", "LOC blue seven", 0.95)
-    told = findings(draft, identifier_patterns=[r"LOC \w{3,9} \w{3,9}"], user_message="is it loc blue seven?")
-    assert told == []
+    found = findings(draft, identifier_patterns=[r"LOC \w{3,9} \w{3,9}"], user_message="is it loc blue seven?")
+    assert found == []
 
 
 def test_words_never_to_flag():
@@ -129,5 +129,5 @@ def test_work_grows_linearly_with_hostile_text(unit):
 
 
 @pytest.mark.parametrize("digits", ["0³", "5²", "1½", "²³", "May 3²", "5²:30", "٣", "十"])
-def test_digits_that_are_no_decimals_do_not_blind_the_check(digits):
+def test_digits_that_are_not_decimal_do_not_stop_the_check(digits):
     assert "A-9931" in {finding.identifier for finding in findings(f"It is {digits}. Order A-9931 was shipped.")}

@@ -70,7 +70,7 @@ def test_a_call_that_succeeded_grounds_its_action(result: Any) -> None:
     ("tool", "result"),
     [("decline_invitation", "Invitation declined."), ("reject_request", '{"status": "rejected"}')],
 )
-def test_what_the_tool_is_there_to_do_is_not_its_failure(tool: str, result: str) -> None:
+def test_the_purpose_of_a_tool_is_not_its_failure(tool: str, result: str) -> None:
     assert not has_failed({"name": tool, "result": result})
 
 
@@ -94,7 +94,7 @@ def test_arguments_of_a_look_up_make_a_finding_doubtful_and_do_not_ground_it() -
         ("I've cancelled your order.", "I have cancelled the order."),
     ],
 )
-def test_what_hearsay_says_is_at_most_a_doubt(draft: str, hearsay: str) -> None:
+def test_hearsay_only_lowers_the_confidence(draft: str, hearsay: str) -> None:
     calls = [{"name": "get_order", "args": {}, "result": '{"id": "K1"}'}]
     assert all(finding.confidence >= 0.8 for finding in detect_fabrication(draft, calls))
     found = detect_fabrication(draft, calls, hearsay=hearsay)

@@ -23,7 +23,7 @@ from draftcritic.settings import SettingsError
         r"(?<!x)K\d{5}(?=\W)",
     ],
 )
-def test_ordinary_patterns_are_taken(pattern):
+def test_ordinary_patterns_are_accepted(pattern):
     assert check_pattern(pattern).pattern == pattern
 
 
@@ -42,25 +42,25 @@ def test_ordinary_patterns_are_taken(pattern):
         r"^(([a-z])+.)+[A-Z]([a-z])+$",
     ],
 )
-def test_patterns_that_can_take_very_long_are_refused(pattern):
+def test_patterns_that_can_take_very_long_are_rejected(pattern):
     with pytest.raises(ValueError, match="can take very long"):
         check_pattern(pattern)
 
 
 @pytest.mark.parametrize(("pattern", "reason"), [("(", "no regular expression"), ("a*", "empty text"), ("", "empty")])
-def test_patterns_that_mean_nothing_are_refused(pattern, reason):
+def test_patterns_that_mean_nothing_are_rejected(pattern, reason):
     with pytest.raises(ValueError, match=reason):
         check_pattern(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"[A-Z]+\d+", r"\w+-\w+-\w+", r"(?:-\d+)+x"])
 @pytest.mark.parametrize("unit", ["A", "1", "a-", "-1", "A1"])
-def test_a_pattern_that_is_taken_is_fast_on_hostile_text(pattern, unit):
+def test_an_accepted_pattern_is_fast_on_hostile_text(pattern, unit):
     # Unbounded backtracking would need hours.
     list(rules_of(patterns=[pattern]).identifiers_in(unit * (100_000 // len(unit))))
 
 
-def test_settings_refuse_a_bad_pattern_at_load():
+def test_settings_reject_a_bad_pattern_at_load():
     with pytest.raises(SettingsError, match=r"identifier_patterns.*can take very long"):
         Settings.load({"DRAFTCRITIC_IDENTIFIER_PATTERNS": r"[A-Z]{2}-\d{4},(a+)+$"})
     taken = Settings.load(

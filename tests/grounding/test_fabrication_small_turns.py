@@ -1,4 +1,4 @@
-"""Small turns: honest ways to say what the sources hold, and small lies beside them."""
+"""Small turns: honest ways to say the facts of the sources, and small fabrications."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEGS = [{"flight": "AB1", "prices": {"basic": 161}}, {"flight": "CD2", "prices":
         ("Flight HAT030-JFK is on time.", {"flight": "HAT030", "from": "JFK"}),
     ],
 )
-def test_what_the_sources_hold_or_give_is_grounded(draft: str, result: Any) -> None:
+def test_values_of_the_sources_and_their_results_are_grounded(draft: str, result: Any) -> None:
     assert kinds(draft, result) == []
 
 
@@ -63,7 +63,7 @@ def test_what_the_sources_hold_or_give_is_grounded(draft: str, result: Any) -> N
         ),
     ],
 )
-def test_another_value_is_found(draft: str, result: Any, kind: str) -> None:
+def test_a_different_value_is_found(draft: str, result: Any, kind: str) -> None:
     assert kinds(draft, result) == [kind]
 
 
@@ -89,7 +89,7 @@ def test_a_tool_with_a_namespace_grounds_its_action(name: str) -> None:
         ("You're all set! Have a great trip.", "No, that's all, thank you so much!"),
     ],
 )
-def test_what_claims_nothing_is_not_found(draft: str, user: str) -> None:
+def test_sentences_without_a_claim_have_no_findings(draft: str, user: str) -> None:
     assert kinds(draft, None, user=user) == []
 
 

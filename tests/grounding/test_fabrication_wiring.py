@@ -60,7 +60,7 @@ async def check(mode, draft="pid=17", callbacks=None, **config):
         ((), FabricationMode.REFUSE, 0.0, ("observed", None, False)),
     ],
 )
-def test_what_findings_lead_to(findings, mode, threshold, expected):
+def test_the_decision_by_mode(findings, mode, threshold, expected):
     decision = decide_fabrication(findings, mode, threshold)
     assert (decision.action_taken, decision.forced_verdict, decision.replacement is not None) == expected
 
@@ -77,7 +77,7 @@ async def test_off_and_a_missing_mode_do_nothing():
     assert listener.events == []
 
 
-async def test_observe_only_tells():
+async def test_observe_only_notifies():
     listener = Listener()
     outcome = await check("observe", callbacks=[object(), listener])
     assert [f.kind for f in outcome.findings] == ["kv"]
@@ -117,7 +117,7 @@ async def test_refuse_replaces_from_the_threshold_on():
     assert (await check("refuse", fabrication_refuse_min_confidence=0.81)).replacement_draft is None
 
 
-async def test_a_listener_that_raises_is_logged_and_the_others_are_told(caplog):
+async def test_a_listener_that_raises_is_logged_and_the_others_are_notified(caplog):
     listener = Listener()
     outcome = await check("refuse", callbacks=[Raising(), listener])
     assert outcome.replacement_draft is not None
@@ -128,7 +128,7 @@ async def test_a_listener_that_raises_is_logged_and_the_others_are_told(caplog):
 
 
 @pytest.mark.parametrize("threshold", [None, "high", float("nan")])
-async def test_a_threshold_that_is_no_number_is_the_default(threshold):
+async def test_an_invalid_threshold_falls_back_to_the_default(threshold):
     assert (await check("refuse", fabrication_refuse_min_confidence=threshold)).replacement_draft is not None
 
 

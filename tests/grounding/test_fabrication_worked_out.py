@@ -320,7 +320,7 @@ def flagged(draft, record):
 
 
 @pytest.mark.parametrize(("record", "honest", "made_up"), TWINS)
-def test_what_follows_from_a_record(record, honest, made_up):
+def test_results_that_follow_from_a_record(record, honest, made_up):
     assert flagged(honest, record) == []
     assert flagged(made_up, record) != []
 

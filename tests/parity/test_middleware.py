@@ -260,7 +260,7 @@ class Outcome:
             "rules": self.layer and self.layer.asked,
         }
 
-    def told(self):
+    def received(self):
         return {
             "hook": self.hook.calls if self.hook else [],
             "built": self.built.plain(),
@@ -274,11 +274,11 @@ def test_same_events_and_same_hooks(case):
     reference, ours = Outcome(Reference, case), Outcome(MetacognitiveMiddleware, case)
     assert ours.effects() == reference.effects()
     if not isinstance(case["answer"], Exception):
-        assert ours.told() == reference.told()
+        assert ours.received() == reference.received()
         return
-    # Ours tells the end of a failed call, too; the reference leaves its start without one.
-    for listener, heard in ours.told().items():
-        expected = reference.told()[listener]
+    # Ours reports the end of a failed call, too; the reference leaves its start without one.
+    for listener, heard in ours.received().items():
+        expected = reference.received()[listener]
         assert heard[: len(expected)] == expected
         assert len(heard) == 2 * len(expected)
     for event in [*ours.built.events[1:], *ours.called.events[1:]]:

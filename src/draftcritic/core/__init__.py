@@ -88,17 +88,15 @@ from draftcritic.core._review import (
 from draftcritic.core._text import is_invisible, well_formed
 from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
 from draftcritic.core._windows import ABOUT_REVISION, windows
-from draftcritic.grounding import (
+from draftcritic.grounding._detector import detect_fabrication
+from draftcritic.grounding._evidence import Grounding
+from draftcritic.grounding._findings import (
     FabricationDecision,
     FabricationDetectedEvent,
     FabricationFinding,
     FabricationOutcome,
-    Grounding,
-    apply_fabrication_check,
-    decide_fabrication,
-    detect_fabrication,
-    fabrication_event,
 )
+from draftcritic.grounding._policy_check import apply_fabrication_check, decide_fabrication, fabrication_event
 
 __all__ = [
     "ABOUT_REVISION",

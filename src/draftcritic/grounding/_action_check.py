@@ -1,4 +1,4 @@
-"""Claimed actions: the draft says that something was done, and no tool call can have done it."""
+"""Claims of finished actions that no tool call of the turn supports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from draftcritic.grounding._token import lazy
 from draftcritic.grounding._tool_outcome import ToolsOfTurn
 
 MAX_CLAIMS = 32
-"""So many claims of a draft are judged."""
+"""Claims of one draft that are judged."""
 
 NOTHING_DONE = 0.9
 """Confidence when no call of the turn changed anything."""
 OTHER_DONE = 0.7
-"""Confidence when a call of the turn changed something else: it may have done this beside."""
-TOLD_BEFORE = 0.5
-"""Confidence when the conversation tells of such an action already: the draft may repeat it."""
+"""Confidence when a call of the turn changed something else: it may have done this as well."""
+REPORTED_BEFORE = 0.5
+"""Confidence when the conversation already reports such an action: the draft may repeat it."""
 A_STATE = 0.5
 """Confidence when the wording may describe a record, or something that the draft itself writes."""
 _STEM = 5
@@ -40,11 +40,11 @@ _REQUESTS = re.compile(
     re.IGNORECASE,
 )
 _WRITTEN = frozenset({"create", "add", "update", "set", "fix", "remove", "delete", "rename", "move", "mark", "done"})
-"""Actions that a draft can do itself, in the text or the code that it holds."""
+"""Actions that a draft can do itself, in the text or the code that it contains."""
 
 
 class _Turn:
-    """What the turn knows of actions; each part is worked out when the first claim needs it."""
+    """The actions of a turn; each part is computed when the first claim needs it."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class _Turn:
         self.tools = ToolsOfTurn(grounding.tool_calls, read_only, action_words)
 
     @lazy
-    def told(self) -> frozenset[str]:
-        """The actions that the conversation so far tells of, the user's message among it."""
+    def reported_before(self) -> frozenset[str]:
+        """The actions that the conversation has reported so far, including the user's message."""
         return frozenset(claim.action for claim in find_action_claims(self._grounding.conversation))
 
     @lazy
@@ -71,7 +71,7 @@ class _Turn:
 
     @lazy
     def _records(self) -> str:
-        """The conversation in lower case when it holds records."""
+        """The conversation in lower case when it contains records, otherwise empty."""
         return self._grounding.conversation.lower() if self._grounding.context_has_data else ""
 
     def confidence(self, claim: ActionClaim) -> float | None:
@@ -82,8 +82,8 @@ class _Turn:
             return None
         if not claim.is_mine and self._is_read(claim):
             return None
-        if claim.action in self.told:
-            return None if claim.refers_back else TOLD_BEFORE
+        if claim.action in self.reported_before:
+            return None if claim.refers_back else REPORTED_BEFORE
         if claim.is_state or (claim.action in _WRITTEN and self.writes_code):
             return A_STATE
         return OTHER_DONE if self.tools.changed_something else NOTHING_DONE
@@ -133,13 +133,13 @@ def claimed_actions(
 ) -> Iterator[FabricationFinding]:
     """Yield a finding for every action that the draft claims and no tool call of its turn fits.
 
-    A claim that refers back ("I've already cancelled it") is grounded when the conversation tells of that action.
+    A claim that refers back ("I've already cancelled it") is grounded when the conversation reports that action.
 
     Args:
         draft: the text to check.
         grounding: the sources of the turn.
         read_only: names of tools that change nothing.
-        action_words: name of a tool -> words of the actions that it does, beside those in its name.
+        action_words: name of a tool -> words of the actions that it does in addition to those in its name.
     """
     claims = find_action_claims(draft, MAX_CLAIMS)
     if not claims:

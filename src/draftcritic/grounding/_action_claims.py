@@ -1,4 +1,4 @@
-"""Finds the reports of finished actions in a text, such as "I've cancelled it", "has been refunded" and "Done!".
+"""Finds reports of finished actions in a text, such as "I've cancelled it", "has been refunded" and "Done!".
 
 Questions, offers, futures, conditions, negations, quotations, the actions of other people and descriptions of records
 are none. Each word of the lists in `actions/` is looked at with the few words around it only, so the work is linear.
@@ -20,13 +20,13 @@ from draftcritic.grounding._action_context import (
     SEPARATORS,
     VAGUE,
     ActionClaim,
-    Scene,
+    ClaimContext,
     is_quoted,
 )
 from draftcritic.grounding._action_lexicon import Language
 
 MAX_LOOKS = 600
-"""So many words of a text are looked at; a draft that holds more of them was written to cost time."""
+"""Action words of one text that are examined; a draft with more was written to cost time."""
 _UNSPACED_BEHIND, _UNSPACED_AHEAD = 28, 24
 _ALL_WORDS = re.compile(rf"[^{SEPARATORS}'-]+(?:['-]+[^{SEPARATORS}'-]+)*'?")
 _BLANKS = {code: " " for code in range(128) if re.match(f"[{SEPARATORS}]", chr(code))}
@@ -51,7 +51,7 @@ def find_action_claims(text: str, most: int = MAX_LOOKS) -> list[ActionClaim]:
             claims.extend(islice(_unspaced_claims(text, lowered, script), most))
         else:
             claims.extend(islice(_spaced_claims(text, lowered, script), most))
-    # One report may hold two words of the lists ("has been successfully deleted"): the most precise names the action.
+    # One report may have two listed words ("has been successfully deleted"): the most precise one names the action.
     last = {claim.start: claim for claim in sorted(claims, key=_precision)}
     return [last[start] for start in sorted(last)[:most]]
 
@@ -83,9 +83,9 @@ def _spaced_claims(text: str, lowered: str, script: str) -> Iterator[ActionClaim
     if not present:
         return
     for start, end in _occurrences(lowered, present):
-        scene = Scene(text, lowered, start, end)
+        context = ClaimContext(text, lowered, start, end)
         for word in known[lowered[start:end]]:
-            claim = scene.read(word, lists.language(word.language))
+            claim = context.claim_of(word, lists.language(word.language))
             if claim is not None:
                 yield claim
                 break
@@ -104,7 +104,7 @@ def _words_in(lowered: str) -> list[str]:
 
 
 def _occurrences(lowered: str, words: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the words stand alone: in the order of the text, the longest of a place, none inside another."""
+    """Yield the spans of the words as whole words: in the order of the text, the longest first, without overlaps."""
     if len(words) > _FEW_WORDS:
         choice = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
         found = re.finditer(rf"(?<![^\W_])(?:{choice})(?![^\W_])", lowered)

@@ -1,4 +1,4 @@
-"""A word of an action with what stands around it, and whether the sentence reports that the action is done."""
+"""The context of an action word: whether its sentence reports that the action is done."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ActionClaim:
     refers_back: bool = False
 
 
-class Scene:
+class ClaimContext:
     """One word of an action with the tokens around it, from the beginning of its sentence."""
 
     def __init__(self, text: str, lowered: str, start: int, end: int) -> None:
@@ -98,7 +98,8 @@ class Scene:
                 return tokens, ends
         return [*tokens, END], [*ends, end]
 
-    def read(self, word: Word, language: Language) -> ActionClaim | None:
+    def claim_of(self, word: Word, language: Language) -> ActionClaim | None:
+        """Return the claim that the word makes in its sentence; None for no claim."""
         ahead, ends = self.ahead, self.ends_at
         end = self.end
         if word.particle:
@@ -151,7 +152,7 @@ class Scene:
         return next((action for token in self.behind[-4:] if (action := language.nouns.get(token))), word.action)
 
     def _is_signal(self) -> bool:
-        """Whether the word is one of a protocol between programs: it stands alone, in capitals."""
+        """Whether the word is one of a protocol between programs: it is the whole line, in capitals."""
         rest = self.text[self.end : self.end + LOOK_AHEAD].partition("\n")[0]
         return self.text[self.start : self.end].isupper() and not rest.strip("_*` ")
 
@@ -180,7 +181,7 @@ def _ends_dash(lowered: str, at: int, low: int) -> bool:
 
 
 def is_quoted(text: str, at: int) -> bool:
-    """Whether the place stands in quotation marks, or in a line that quotes."""
+    """Whether the position is inside quotation marks or in a quoted line."""
     line = text.rfind("\n", max(0, at - 1000), at) + 1 or max(0, at - 1000)
     if text[line : line + 3].lstrip().startswith(">"):
         return True

@@ -12,11 +12,10 @@ from draftcritic.core._data import data_text
 from draftcritic.core._lexicon import lines_of
 
 DONE, ALONE, START, END, QUIET, ADVERB = "\x00", "\x01", "\x02", "\x03", "\x04", "\x05"
-"""Tokens that stand for the word of an action (a participle, a form that reports alone; `QUIET` a participle that needs
-a whole sentence), for the ends of a sentence and,
-before its word, for an adverb, in the text that the patterns read."""
+"""Markers in the text that the patterns match: the word of an action (a participle, a form that reports alone, with
+`QUIET` a participle that needs a whole sentence), the ends of a sentence and, before its word, an adverb."""
 BORDER = "|"
-"""Token between a report and what stands before it, in the text that the vetoes read."""
+"""Token between a report and the text before it, in the text that the vetoes match."""
 
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "latin": ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "sv", "tr"),

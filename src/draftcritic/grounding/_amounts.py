@@ -1,4 +1,4 @@
-"""What a few numbers give when they are added, subtracted, multiplied and shared out; exact, and bounded."""
+"""Amounts that follow from others: bounded arithmetic, cue words, prices, and the totals of the sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPERATION = re.compile(r"([-+*/]?)\s?(\d+(?:\.\d+)?)")
 
 
 def runs(operands: Sequence[Decimal]) -> Iterator[Decimal]:
-    """Yield the sums of numbers that stand in a row."""
+    """Yield the sums of consecutive numbers."""
     for start in range(min(len(operands), OPERANDS)):
         total = operands[start]
         for value in operands[start + 1 : start + LONGEST_SUM]:
@@ -227,7 +227,7 @@ MONEY = re.compile(
     r"refund|salary|income|revenue|sales|usd|eur|\u4ef7|\u8d39|\u91d1|\u6599|\uac00\uaca9|\uc694\uae08",
     re.IGNORECASE,
 )
-"""The name of a field that holds an amount of money."""
+"""The name of a field for an amount of money."""
 AMOUNT = re.compile(
     r"(?:[$\u20ac\u00a3]|(?i:amount|balance|total|credit|limit|paid|budget)[\"']?\s*:\s*[\"']?)(\d{1,9}(?:[.,]\d{1,3})*)"
 )
@@ -235,7 +235,7 @@ AMOUNT = re.compile(
 
 
 _GAP = 120
-"""Characters of the line before a price, and around it, in which counts and percentages stand."""
+"""Characters of the line before and around a price that are searched for counts and percentages."""
 _MOST_PARTS = 100
 """Instalments or tickets of one price."""
 _COUNT = re.compile(r"(?<![\w.,$\u20ac\u00a3])(\d{1,2}|[^\W\d_]{3,9})(?=\s[^\W\d_])")
@@ -264,10 +264,10 @@ class Prices:
             or self._adds_up_counts(value, token, ungrounded)
         )
 
-    def tells_count(self, value: Decimal, token: Token, ungrounded: Collection[int]) -> bool:
-        """Whether two prices beside it tell the number: `349.99 in 12 instalments of 29.17`."""
-        beside = [n for n in self._numbers if n.kind == "price" and abs(n.start - token.start) <= _GAP]
-        prices = [price for n in beside if n.start not in ungrounded for price in _values(n)]
+    def is_instalment_count(self, value: Decimal, token: Token, ungrounded: Collection[int]) -> bool:
+        """Whether two prices nearby give the number: `349.99 in 12 instalments of 29.17`."""
+        nearby = [n for n in self._numbers if n.kind == "price" and abs(n.start - token.start) <= _GAP]
+        prices = [price for n in nearby if n.start not in ungrounded for price in _values(n)]
         return 1 < value <= _MOST_PARTS and any(
             part and abs(whole - value * part) <= value / 100 for whole in prices for part in prices
         )
@@ -290,7 +290,7 @@ class Prices:
         return any(f"{(whole + Decimal(cent) / 100).normalize():f}" in self._grounding.numbers for cent in cents)
 
     def _is_share(self, value: Decimal, token: Token, operands: Sequence[Decimal], ungrounded: Collection[int]) -> bool:
-        """Whether it is another with a percentage that stands near it, or a rate of a source, taken or added."""
+        """Whether it is another price with a nearby percentage, or a rate of a source, applied."""
         near = [n for n in self._numbers if n.kind == "percentage" and abs(n.start - token.start) <= _GAP]
         shares = {share / 100 for n in near if n.start not in ungrounded for share in _values(n)}
         factors = {factor for share in shares for factor in (share, 1 - share, 1 + share)} | self._rates
@@ -388,7 +388,7 @@ class Totals:
         if token.kind == "price":
             return self._sums_of_money
         sentence = sentence.lower()
-        fit = [sums for words, sums in self._worded_sums if any(word in sentence for word in words)]
+        fit = [sums for words, sums in self._sums_by_key_words if any(word in sentence for word in words)]
         return frozenset[Decimal]().union(*fit)
 
     @lazy
@@ -396,7 +396,7 @@ class Totals:
         return frozenset[Decimal]().union(*(sums for key, sums in self._sums.items() if key in self._money_keys))
 
     @lazy
-    def _worded_sums(self) -> list[tuple[list[str], set[Decimal]]]:
+    def _sums_by_key_words(self) -> list[tuple[list[str], set[Decimal]]]:
         return [(_key_words(key), sums) for key, sums in self._sums.items()]
 
     @lazy

@@ -152,7 +152,7 @@ def _spoken_day(text: str, start: int, end: int) -> tuple[tuple[Day, ...], int, 
     before = _MONTH_BEFORE.search(text[low:start]) if _may_be_month(text[low:start]) else None
     if before and (month := MONTHS.get(before[1].lower())):
         head = _DAY.match(text, start)
-        assert head is not None  # noqa: S101 - a digit stands there
+        assert head is not None  # noqa: S101 - the caller has seen a digit
         last = head.end()
         if not _MINUTES_FOLLOW.match(text, last):
             year = _YEAR_AFTER.match(text, start)

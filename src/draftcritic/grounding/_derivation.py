@@ -1,4 +1,4 @@
-"""The same value in another form: rounded, in another unit, as a share, the length of a list, the time between two."""
+"""Derived numbers: equivalent forms of a value (rounded, converted, counted) and results of calculations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from draftcritic.grounding._amounts import (
 )
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._numbers import decimal_of
-from draftcritic.grounding._temporal import Neighbours
+from draftcritic.grounding._temporal import TimeGaps
 from draftcritic.grounding._token import Token, lazy
 from draftcritic.grounding._units import DEGREES, UNITS, canonical, is_approximate, words_of
 
@@ -52,19 +52,19 @@ _MINUTES = re.compile("m$|min|\u043c\u0438\u043d|\u5206|\ubd84")
 _ABOUT_MINUTES = 30
 """Minutes to which a duration that the draft calls approximate is rounded."""
 LONGEST_LIST = 512
-"""Items of a list whose number a draft tells."""
+"""Items of the longest list that a draft may count."""
 _STATED = 6
 """Numbers of the draft, nearest first, of which one is a share of another."""
 
 
-class Forms:
+class EquivalentValues:
     """The numbers of the sources in other forms, for one draft."""
 
     def __init__(self, text: str, numbers: Sequence[Token], grounding: Grounding) -> None:
         self._text = text
         self._numbers = numbers
         self._grounding = grounding
-        self._neighbours = Neighbours(text, grounding)
+        self._time_gaps = TimeGaps(text, grounding)
 
     def explain(self, value: Decimal, token: Token, ungrounded: Collection[int]) -> bool:
         """Whether a source has the value in another form; `ungrounded` are the starts of numbers that prove nothing."""
@@ -126,7 +126,7 @@ class Forms:
         words, few = words_of(unit), len(self._context) <= _FEW
         return any(
             abs(number - abs(other)) <= (degrees or near * abs(other))
-            and (words is None or few or self._grounding.stands_beside(f"{number:g}", words))
+            and (words is None or few or self._grounding.has_number_near(f"{number:g}", words))
             for other in others
             for number in self._context
         )
@@ -172,7 +172,7 @@ class Forms:
             return self._lies_between(minutes, roughly=is_approximate(token, self._text))
         if unit[:4] in {"day", "days", "nigh", "week"}:
             span = int(value) * (7 if unit[0] == "w" else 1)
-            return not self._neighbours.day_gaps.isdisjoint((span, span - 1))
+            return not self._time_gaps.day_gaps.isdisjoint((span, span - 1))
         if unit[:4] == "year":
             years = {day.year for day in self._grounding.all_days if day.year}
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
@@ -180,15 +180,15 @@ class Forms:
 
     def _lies_between(self, minutes: float, *, roughly: bool) -> bool:
         """Whether two times of the context are so far apart."""
-        gaps = self._neighbours.clock_gaps
+        gaps = self._time_gaps.clock_gaps
         return minutes in gaps or (roughly and any(abs(gap - minutes) <= _ABOUT_MINUTES // 2 for gap in gaps))
 
     def _lasts(self, minutes: int) -> bool:
-        """Whether some source holds a duration of that many minutes, in whatever unit, or two times so far apart."""
+        """Whether a source has a duration of that many minutes, in any unit, or two times that far apart."""
         known, clocks = self._grounding.numbers, self._grounding.all_clocks
         if {str(minutes), str(minutes * 60), str(minutes * 60000), f"{minutes / 60:g}"} & known or minutes in clocks:
             return True
-        return minutes in self._neighbours.clock_gaps
+        return minutes in self._time_gaps.clock_gaps
 
 
 def _places(value: Decimal) -> int:
@@ -247,7 +247,7 @@ class Derivations:
         self._text = text
         self._numbers = numbers
         self._grounding = grounding
-        self._forms = Forms(text, numbers, grounding)
+        self._equivalents = EquivalentValues(text, numbers, grounding)
         self._totals = Totals(grounding)
         self.open: set[int] = set()
         """Starts of the numbers that are not grounded: no number is worked out of them."""
@@ -263,7 +263,9 @@ class Derivations:
             or (token.kind == "number" and IDENTIFIER.search(self._text[max(0, token.start - 24) : token.start]))
         ):
             return False
-        return any(self._forms.explain(value, token, self.open) or self._computed(value, token) for value in values)
+        return any(
+            self._equivalents.explain(value, token, self.open) or self._computed(value, token) for value in values
+        )
 
     def _computed(self, value: Decimal, token: Token) -> bool:
         operands = self._operands(token)
@@ -285,7 +287,7 @@ class Derivations:
             return True
         if AVERAGE.search(cue) and is_average(value, operands):
             return True
-        if token.kind == "number" and self._prices.tells_count(value, token, self.open):
+        if token.kind == "number" and self._prices.is_instalment_count(value, token, self.open):
             return True
         return token.kind == "price" and (
             self._prices.explain(value, token, operands, self.open)
@@ -304,7 +306,7 @@ class Derivations:
         return near(value, result, 1) and not any(one.start in self.open for one in operands[-_MOST_TERMS:])
 
     def _is_in_row(self, value: Decimal, token: Token) -> bool:
-        """Whether the token stands in a row of a table, and two grounded numbers of the row give it."""
+        """Whether the token is in a row of a table, and grounded numbers of the row add up to it."""
         low = self._text.rfind("\n", 0, token.start) + 1
         high = self._text.find("\n", token.end)
         high = len(self._text) if high < 0 else high
@@ -347,8 +349,8 @@ class Derivations:
         """Whether this part and others make a total that the draft names."""
         near = sorted(self._operand_tokens(token), key=lambda other: abs(other.start - token.start))[:_PARTS]
         parts = {part for other in near for part in map(decimal_of, other.value[:1])}
-        beside = [part for other in near[:2] for part in _first_value(other)]
-        if any(value + part in self._totals.last_amounts for part in beside):
+        nearest = [part for other in near[:2] for part in _first_value(other)]
+        if any(value + part in self._totals.last_amounts for part in nearest):
             return True
         for other in near:
             if TOTAL.search(self._line_before(other, 24)):
@@ -359,7 +361,7 @@ class Derivations:
 
     @lazy
     def _sums_of_labels(self) -> frozenset[Decimal]:
-        """Sums of the grounded numbers of the draft that stand behind the same words: `Fare: $51 ... Fare: $55`."""
+        """Sums of the grounded numbers of the draft with the same label: `Fare: $51 ... Fare: $55`."""
         labelled: dict[str, list[Decimal]] = {}
         for number in self._numbers[:MOST_LABELS]:
             label = _LABEL.search(self._line_before(number, _CUE_BEFORE))

@@ -1,4 +1,4 @@
-"""Finds what a draft asserts and nothing in its turn grounds. One small function a kind, over one shared index."""
+"""The fabrication check: reports what a draft asserts without a source in its turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIN_INTENT_CONFIDENCE = 0.55
 VERB_WINDOW = 60
 """Characters between a short hexadecimal id and an action claim that belong together."""
 KEY_WINDOW = 32
-"""Characters before a short hexadecimal id in which its key stands."""
+"""Characters before a short hexadecimal id that are searched for its key."""
 
 HEARSAY = 0.5
 """Confidence in a finding that arguments of the model, another agent or text in the prompt contradicts."""
@@ -45,7 +45,7 @@ _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
 
 
 class _Draft:
-    """A draft on its way through the checks."""
+    """A draft with the matches that several checks share."""
 
     def __init__(self, text: str, keys: frozenset[str], grounding: Grounding) -> None:
         self.text = text
@@ -64,7 +64,7 @@ class _Draft:
 
     @lazy
     def has_keys(self) -> bool:
-        """Whether the draft can hold a known key with a value at all."""
+        """Whether the draft can contain a known key with a value."""
         if not (":" in self.text or "=" in self.text):
             return False
         if len(self.keys) > _MOST_KEYS:
@@ -73,7 +73,7 @@ class _Draft:
         return any(key in lower for key in self.keys)
 
     def findings(self) -> Iterator[FabricationFinding]:
-        """Yield what the checks find that need no lexer."""
+        """Yield the findings of the checks that need no tokenizer."""
         if self.claims:
             yield from _verb_claims(self)
         if self.uuids:
@@ -107,16 +107,16 @@ def detect_fabrication(
         response_text: the draft.
         tool_calls_this_turn: the turn's tool calls, each a mapping with `name`, `args` and `result` (or `output`,
             `response`, `input`).
-        hydrated_context: what the model saw beside the user's message: system prompt, history, documents.
+        hydrated_context: what the model saw in addition to the user's message: system prompt, history, documents.
         user_message: the user's message of this turn.
-        identifier_keys: keys of identifiers beside the built-in ones.
+        identifier_keys: keys of identifiers in addition to the built-in ones.
         intent_verdict: the intent of the user's request, with `label` and `confidence`.
         identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
         never_flag: words and tokens that are never flagged, such as the names of the application's products.
         read_only_tools: names of tools that change nothing: no claimed action is theirs.
-        tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
+        tool_actions: name of a tool -> words of the actions that it does, in addition to those in its name.
         hearsay: text that only makes a finding doubtful, such as what another agent says.
-        hearsay_calls: calls that a text only tells of, likewise.
+        hearsay_calls: calls that a text only mentions, likewise.
         has_unread: the model saw something that is not text here, such as an image.
         trusts_arguments: what the model wrote as arguments counts even where the call only looked or failed; the plugin
             makes a doubt of what such arguments alone ground.
@@ -158,7 +158,7 @@ def find_fabrications(
         return findings
     if grounding.has_unread:
         findings = [_doubted(finding) if finding.kind not in _ACTION_KINDS else finding for finding in findings]
-    wider = grounding.wider()
+    wider = grounding.with_hearsay()
     if wider is None:
         return findings
     kept = {(finding.identifier, finding.kind): finding.confidence for finding in _found(draft, wider, rules, intent)}
@@ -170,7 +170,7 @@ def _doubted(finding: FabricationFinding, most: float = HEARSAY) -> FabricationF
 
 
 def _found(draft: str, grounding: Grounding, rules: FabricationRules, intent: Any) -> list[FabricationFinding]:
-    grounding.renew()
+    grounding.reset_search_budget()
     actions = list(claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions))
     most = MAX_FINDINGS - len(actions)
     unique: dict[tuple[str, str], FabricationFinding] = {}
@@ -213,12 +213,12 @@ def _verb_claims(draft: _Draft) -> Iterator[FabricationFinding]:
 
 def _uuids(draft: _Draft) -> Iterator[FabricationFinding]:
     for uuid in draft.uuids:
-        if not draft.grounding.holds_uuid(uuid[0]):
+        if not draft.grounding.has_uuid(uuid[0]):
             yield FabricationFinding(
                 identifier=uuid[0],
                 kind="uuid",
                 severity="high",
-                reason="No tool result, context or user message holds this UUID.",
+                reason="No tool result, context or user message contains this UUID.",
                 pattern_kind="uuid",
                 confidence=0.95,
                 span=uuid.span(),
@@ -235,17 +235,17 @@ def _short_hexes(draft: _Draft) -> Iterator[FabricationFinding]:
             continue
         key = _key_before(draft.text, start)
         if key in draft.keys:
-            where = f"It stands behind the key {key!r}"
+            where = f"It follows the key {key!r}"
         elif _near_claim(draft, start, end):
-            key, where = None, "It stands beside a claimed action"
+            key, where = None, "It is next to a claimed action"
         else:
             continue
-        if not draft.grounding.holds(token[0]):
+        if not draft.grounding.has_token(token[0]):
             yield FabricationFinding(
                 identifier=token[0],
                 kind="short_hex_near_key" if key else "short_hex_near_verb",
                 severity="high",
-                reason=f"{where}, and no tool result, context or user message holds it.",
+                reason=f"{where}, and no tool result, context or user message contains it.",
                 key=key,
                 pattern_kind="short_hex_near_key" if key else "short_hex_near_verb",
                 confidence=0.6,
@@ -276,12 +276,12 @@ def _key_values(draft: _Draft) -> Iterator[FabricationFinding]:
         if key not in draft.keys or (key, value) in seen:
             continue
         seen.add((key, value))
-        if not draft.grounding.holds(value):
+        if not draft.grounding.has_token(value):
             yield FabricationFinding(
                 identifier=value,
                 kind="kv",
                 severity="high" if key in IDENTIFIER_KEYS else "medium",
-                reason=f"No tool result, context or user message holds the value of {pair[1]!r}.",
+                reason=f"No tool result, context or user message contains the value of {pair[1]!r}.",
                 key=key,
                 pattern_kind="kv",
                 confidence=0.8,

@@ -9,7 +9,7 @@ from typing import Any
 
 from draftcritic.grounding import _sources as _scan
 from draftcritic.grounding._dates import Day
-from draftcritic.grounding._numbers import with_plain_digits, worded_clocks
+from draftcritic.grounding._numbers import spoken_clocks, with_plain_digits
 from draftcritic.grounding._program_dates import program_clocks_in, program_days_in, weeks_in
 from draftcritic.grounding._sources import calls_of, field_of, name_of, text_of
 from draftcritic.grounding._token import lazy
@@ -126,12 +126,12 @@ class Indexes:
 
     @lazy
     def has_data(self) -> bool:
-        """Whether the turn has sources to tell from; without any a draft can only tell what everybody knows."""
+        """Whether the turn has data; without any a draft can only state common knowledge."""
         return bool(self.tool_calls) or self.context_has_data
 
     @lazy
     def context_has_data(self) -> bool:
-        """Whether the context holds records, results of earlier tool calls or documents."""
+        """Whether the context contains records, results of earlier tool calls or documents."""
         context = text_of(self._context)
         return any(mark in context for mark in _DATA_MARKS)
 
@@ -163,7 +163,7 @@ class Indexes:
     def all_clocks(self) -> frozenset[int]:
         """The same, with those in words, and in records with a field for each part."""
         known = self.clocks | _scan.recorded_clocks_in(self.text) | program_clocks_in(self.text)
-        return known | worded_clocks(self._said_of_late)
+        return known | spoken_clocks(self._said_of_late)
 
     @lazy
     def all_days(self) -> frozenset[Day]:
@@ -225,12 +225,12 @@ def _escaped_sign(escape: re.Match[str]) -> str:
 
 _SEARCHES = 256
 """Whole-text searches a draft may cost; each is linear in the context, so their number must not grow with the draft."""
-_LOOKS = 8
+_PLAIN_SEARCHES = 8
 """So many tokens are looked for in the text before an index of its words is worth its time."""
 _OCCURRENCES = 16
 """Places of a text that one search looks at before the index is asked."""
-_BESIDE = 32
-"""Characters before a number in which the words stand that say what it measures."""
+_NEARBY = 32
+"""Characters before a number that are searched for the words that say what it measures."""
 _FIELD_ENDS = re.compile(r"[,;{}\[\]\n]")
 _SHORT = 5
 _BEFORE_PATH = frozenset("\"'(<=> \n\t")
@@ -252,7 +252,7 @@ class Grounding(Indexes):
         context: the context that the model saw.
         user_message: the user's message.
         hearsay: text that grounds nothing but makes a finding doubtful, such as what another agent says.
-        hearsay_calls: calls that a text only tells of, likewise.
+        hearsay_calls: calls that a text only mentions, likewise.
         has_unread: the model saw something that is not text here: an image, the pages that a provider's search read.
         trusts_arguments: arguments count even where the call only looked or failed.
     """
@@ -272,9 +272,9 @@ class Grounding(Indexes):
         self._hearsay = hearsay
         self._hearsay_calls = calls_of(hearsay_calls)
         self.has_unread = has_unread
-        self.renew()
+        self.reset_search_budget()
 
-    def wider(self) -> Grounding | None:
+    def with_hearsay(self) -> Grounding | None:
         """Return the sources with all hearsay among them; None when there is none."""
         if not (self._hearsay or self._hearsay_calls or self.has_untrusted_arguments):
             return None
@@ -282,32 +282,32 @@ class Grounding(Indexes):
         calls = (*self.tool_calls, *self._hearsay_calls)
         return Grounding(calls, context, self._user_message, trusts_arguments=True)
 
-    def renew(self) -> None:
+    def reset_search_budget(self) -> None:
         """Give the next draft its own number of whole-text searches."""
         self._searches_left = _SEARCHES
-        self._looks_left = _LOOKS
+        self._plain_searches_left = _PLAIN_SEARCHES
 
-    def holds(self, token: str) -> bool:
-        """Whether some source holds the token as it is written."""
-        if self._looks_left > 0:
-            self._looks_left -= 1
+    def has_token(self, token: str) -> bool:
+        """Whether a source contains the token as it is written."""
+        if self._plain_searches_left > 0:
+            self._plain_searches_left -= 1
             return token in self.corpus
         return token in self._tokens or self._found(token, self.corpus)
 
-    def holds_uuid(self, uuid: str) -> bool:
-        """Whether some source holds the UUID, with or without hyphens, in either case."""
+    def has_uuid(self, uuid: str) -> bool:
+        """Whether a source contains the UUID, with or without hyphens, in either case."""
         compact = uuid.replace("-", "").lower()
-        if self._looks_left > 0:
-            self._looks_left -= 1
+        if self._plain_searches_left > 0:
+            self._plain_searches_left -= 1
             return uuid in self.corpus or compact in self._compact
         return compact in self._compact_tokens or self._found(compact, self._compact)
 
-    def holds_number(self, text: str, values: Iterable[str]) -> bool:
-        """Whether some source holds the number, in whatever format."""
-        if self.stands(text):
+    def has_number(self, text: str, values: Iterable[str]) -> bool:
+        """Whether a source contains the number, in whatever format."""
+        if self.has_exact_number(text):
             return True
         plain = [value for value in values if value != text]
-        if any(self.stands(value) for value in plain):
+        if any(self.has_exact_number(value) for value in plain):
             return True
         if not self.numbers.isdisjoint(values) or not self._duration_parts.isdisjoint(values):
             return True
@@ -339,8 +339,8 @@ class Grounding(Indexes):
         at = self._place(spaced, self.text)
         return at >= 0 and (not decimals or decimals in self.text[at + len(spaced) : at + len(spaced) + 8])
 
-    def holds_day(self, day: Day) -> bool:
-        """Whether some source holds the date; one without a year is grounded by a date of any year."""
+    def has_day(self, day: Day) -> bool:
+        """Whether a source contains the date; one without a year is grounded by a date of any year."""
         year, month, number = day
         if year:
             if self._found(f"{year}-{month:02}-{number:02}", self.text):
@@ -357,8 +357,8 @@ class Grounding(Indexes):
         """Whether the year, which a draft adds to a date, is about one that some source names."""
         return not self._years or not self._years.isdisjoint((year - 1, year, year + 1))
 
-    def holds_clock(self, minutes: int) -> bool:
-        """Whether some source holds the time of day, in minutes since midnight."""
+    def has_clock(self, minutes: int) -> bool:
+        """Whether a source contains the time of day, in minutes since midnight."""
         at = self._place(f"{minutes // 60:02}:{minutes % 60:02}", self.text)
         if at >= 0 and not (at and self.text[at - 1] in ":0123456789"):
             after = self.text[at + 5 : at + 9]
@@ -366,8 +366,8 @@ class Grounding(Indexes):
                 return True
         return minutes in self.clocks or minutes in self.all_clocks
 
-    def stands(self, number: str) -> bool:
-        """Whether a source holds exactly this number, and it is no part of a date, a time or a code. May miss it."""
+    def has_exact_number(self, number: str) -> bool:
+        """Whether a source has exactly this number, outside of dates, times and codes. May miss it."""
         text, at = self.text, -1
         if self._searches_left <= 0:
             return False
@@ -380,28 +380,28 @@ class Grounding(Indexes):
                 return True
         return False
 
-    def stands_beside(self, number: str, words: re.Pattern[str]) -> bool:
-        """Whether the number stands beside one of the words (in lower case), or in a format that is not found."""
-        text, at, stands = self.lower, -1, False
+    def has_number_near(self, number: str, words: re.Pattern[str]) -> bool:
+        """Whether a source has the number next to one of the words (in lower case), or in an unknown format."""
+        text, at, is_found = self.lower, -1, False
         for _ in range(_OCCURRENCES):
             at = text.find(number, at + 1)
             if at < 0:
                 break
             end = at + len(number)
             if _is_alone(text, at, end):
-                stands = True
-                low = max(0, at - _BESIDE)
+                is_found = True
+                low = max(0, at - _NEARBY)
                 before = _FIELD_ENDS.split(text[low:at])[-1]
-                if words.search(before) or words.search(_FIELD_ENDS.split(text[end : end + _BESIDE // 2], 1)[0]):
+                if words.search(before) or words.search(_FIELD_ENDS.split(text[end : end + _NEARBY // 2], 1)[0]):
                     return True
-        return not stands
+        return not is_found
 
-    def holds_ending(self, digits: str) -> bool:
+    def has_ending(self, digits: str) -> bool:
         """Whether a longer number or code ends with these digits, as a card's number does."""
         return digits in self._endings
 
-    def reads(self, words: str) -> bool:
-        """Whether some source holds these words (in lower case) and not only as a part of a longer word."""
+    def has_phrase(self, words: str) -> bool:
+        """Whether a source contains these words (in lower case) as whole words."""
         if self._searches_left <= 0:
             return self.words.issuperset(WORD.findall(words))
         self._searches_left -= 1
@@ -416,15 +416,15 @@ class Grounding(Indexes):
         return False
 
     def contains_word(self, word: str) -> bool:
-        """Whether some source holds the word (in lower case), or a word that begins with it."""
+        """Whether a source contains the word (in lower case), or a word that begins with it."""
         return self._found(word, self.lower) or word in self._words_when_spent()
 
     def contains(self, text: str) -> bool:
-        """Whether some source holds the text (in lower case) anywhere."""
+        """Whether a source contains the text (in lower case) anywhere."""
         return self._found(text, self.lower) or text in self._words_when_spent()
 
     def contains_compact(self, text: str) -> bool:
-        """Whether some source holds the text (in lower case) when hyphens, spaces and the like do not count."""
+        """Whether a source contains the text (in lower case) when hyphens, spaces and the like do not count."""
         return self._found(text.translate(HYPHENS), self.compact)
 
     def links_to(self, path: str) -> bool:
@@ -433,7 +433,7 @@ class Grounding(Indexes):
         return at == 0 or (at > 0 and self.lower[at - 1] in _BEFORE_PATH)
 
     def quotes(self, text: str) -> bool:
-        """Whether some source holds the text as it is written, case included. May miss it."""
+        """Whether a source contains the text as it is written, case included. May miss it."""
         return self._found(text, self.text)
 
     def _place(self, token: str, text: str, start: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""What a fabrication check finds, decides and tells its listeners."""
+"""Types of the fabrication check: findings, decisions and events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS: frozenset[str] = frozenset(get_args(FabricationKind))
 FabricationAction = Literal["observed", "revise_forced", "refuse_replaced"]
 
 PREVIEW_CHARS = 240
-"""So much of a draft or of its replacement goes into an event."""
+"""Characters of a draft or its replacement in an event."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class FabricationFinding:
     grounded_sources: list[str] = field(default_factory=list)
 
     def to_event_payload(self) -> dict[str, Any]:
-        """Return the finding as a value that JSON can hold."""
+        """Return the finding as a value that JSON can represent."""
         return {
             "identifier": self.identifier,
             "kind": self.kind,
@@ -101,7 +101,7 @@ class FabricationOutcome:
         findings: everything that was found; empty when the draft is clean or the check is off.
         replacement_draft: the text to answer with in place of the draft.
         forced_metacog_verdict: the verdict that the findings force on the critic.
-        emitted_event: a listener was told.
+        emitted_event: a listener received the event.
     """
 
     findings: list[FabricationFinding]
@@ -112,9 +112,9 @@ class FabricationOutcome:
 
 @dataclass(frozen=True)
 class FabricationDetectedEvent:
-    """Told to every listener with `on_fabrication_detected` when a draft has findings.
+    """The event that every listener with `on_fabrication_detected` gets when a draft has findings.
 
-    The previews hold what the model wrote: whoever keeps the event keeps content.
+    The previews contain text of the model: storing the event stores content.
 
     Attributes:
         run_id: the id of the run that wrote the draft.

@@ -1,4 +1,4 @@
-"""Tokens that tell no fact of the turn: list numbers, verses, phrases such as 24/7, examples of a format."""
+"""Tokens that state no fact of the turn: list numbers, verses, phrases such as 24/7, examples of a format."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ _LENGTH_AFTER = re.compile(r"\s?\(?(?:long|min(?:utes?)?|hours?|hrs?|remaining|d
 _TO_HOUR = re.compile(r"\s?(?:to|and|or|a|-|\u2013|bis|until|till)\s?\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", re.IGNORECASE)
 
 
-def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
-    """Whether the token tells no fact: a list number, a verse, a phrase such as 24/7, an example of a format."""
+def is_ignorable(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether the token states no fact: a list number, a verse, a phrase such as 24/7, an example of a format."""
     if _EXAMPLE.search(text[max(0, token.start - 24) : token.start]):
         return True
     if token.kind in _WHOLE:
@@ -78,16 +78,16 @@ def is_harmless(token: Token, text: str, grounding: Grounding) -> bool:
     if token.kind != "number":
         return False
     return (
-        _stands_glued(token, text, grounding)
+        _is_joined_value(token, text, grounding)
         or _is_hour_of_range(token, text)
         or _is_general(token, text)
         or _is_part_of_name(token, text)
         or _is_day_of_month(token, grounding)
-        or _stands_in_groups(token, text, grounding)
+        or _is_code_group(token, text, grounding)
     )
 
 
-def tells_nothing(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
+def is_trivial(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
     """Whether the token is a number that is not worth a look: one digit, the mark of an item, or code in a fence."""
     if len(fences) > 1 and bisect_right(fences, token.start) % 2:
         colour = token.kind == "reference" and text[token.start - 1 : token.start] == "#"
@@ -98,12 +98,12 @@ def tells_nothing(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
     )
 
 
-def fences_of(text: str) -> list[int]:
-    """Return where the fences of blocks of code stand, in order."""
+def code_fences(text: str) -> list[int]:
+    """Return the positions of the fences of code blocks, in order."""
     return [fence.start() for fence in _FENCE.finditer(text)] if "```" in text else []
 
 
-def counts_up(tokens: Sequence[Token]) -> frozenset[int]:
+def sequential_numbers(tokens: Sequence[Token]) -> frozenset[int]:
     """Return the starts of numbers that only count on, such as those of verses: 11 ... 12 ... 13."""
     numbers = [token for token in tokens if token.kind == "number" and token.text.isdigit() and len(token.text) <= 3]
     runs: set[int] = set()
@@ -125,7 +125,7 @@ def _is_product(token: Token, text: str, grounding: Grounding) -> bool:
     written = token.text
     if not (written.isalnum() and written.isupper() and len(written) > _LONGEST_PRODUCT):
         return True
-    # Among the records of the turn stand codes that look like it.
+    # It is a code when records of the turn have codes of the same shape.
     length = len(written)
     alike = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Z]*\d)[A-Z0-9]{{{length}}}(?![A-Za-z0-9])")
     shape = "".join("[0-9]" if sign.isdigit() else "[a-z]" for sign in written)
@@ -140,7 +140,7 @@ def _is_verse(token: Token, text: str) -> bool:
     return _BOOK.search(text[max(0, token.start - 20) : token.start]) is not None
 
 
-def _stands_in_groups(token: Token, text: str, grounding: Grounding) -> bool:
+def _is_code_group(token: Token, text: str, grounding: Grounding) -> bool:
     """Whether the number is a group of a code that a source writes in one piece, as that of an account."""
     if not (text[token.start - 2 : token.start].strip().isalnum() or text[token.end : token.end + 2].strip().isalnum()):
         return False
@@ -154,8 +154,8 @@ def _stands_in_groups(token: Token, text: str, grounding: Grounding) -> bool:
     )
 
 
-def _stands_glued(token: Token, text: str, grounding: Grounding) -> bool:
-    """Whether what the number hangs on, such as 120/80, stands so in a source."""
+def _is_joined_value(token: Token, text: str, grounding: Grounding) -> bool:
+    """Whether a source contains the value that the number is a part of, such as 120/80."""
     glued = _GLUED.match(text, token.start)
     if glued is None:
         glued = _GLUED_BEFORE.search(text[max(0, token.start - 16) : token.end])

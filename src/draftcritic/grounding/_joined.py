@@ -1,4 +1,4 @@
-"""Tokens that belong together: the days of `June 13, 14 and 15`, the parts of `384 dollars and 27 cents`."""
+"""Merges tokens that belong together: the days of `June 13, 14 and 15`, the parts of `384 dollars and 27 cents`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _names_month(date: Token) -> bool:
 
 
 def _day_of(text: str, number: Token, date: Token) -> Token | None:
-    """Return the number as a day of the month of the date beside it; None when it is not one of its list."""
+    """Return the number as a day of the month of the adjacent date; None when it is not in the same list."""
     low, high = (number.end, date.start) if number.start < date.start else (date.end, number.start)
     day = _DAY.match(number.text)
     if (

@@ -1,4 +1,4 @@
-"""Patterns that begin with a digit, for which the regular expression engine looks fast."""
+"""Numbers in text: patterns that begin with a digit, number formats, spelled-out numbers and times of day."""
 
 from __future__ import annotations
 
@@ -120,12 +120,12 @@ _ZEROS = (
 )  # fmt: skip
 _PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
 _PLAIN |= {0xFF1A: ":", 0xFF0C: ",", 0xFF0E: ".", 0xFF0F: "/", 0xFF0D: "-", 0xFF05: "%", 0x066B: ".", 0x066C: ","}
-_FOREIGN = re.compile(f"[{''.join(map(chr, _PLAIN))}]")
+_OTHER_SCRIPT = re.compile(f"[{''.join(map(chr, _PLAIN))}]")
 
 
 def with_plain_digits(text: str) -> str:
     """Return `text` with the digits of every script as 0-9; its length, and so every offset, stays."""
-    if text.isascii() or not _FOREIGN.search(text):
+    if text.isascii() or not _OTHER_SCRIPT.search(text):
         return text
     return text.translate(_PLAIN)
 
@@ -218,7 +218,7 @@ _AT_MIDNIGHT = re.compile(
 )
 
 
-def worded_clocks(lower: str) -> frozenset[int]:
+def spoken_clocks(lower: str) -> frozenset[int]:
     """Return the times of day that a text in lower case says in words, in minutes since midnight."""
     found: set[int] = set()
     for part, side, hour in _PAST.findall(lower) if any(word in lower for word in _SIGNS_OF_PAST) else ():
@@ -241,6 +241,6 @@ def _hour(word: str) -> int:
 
 
 def _both(hour: int, minutes: int) -> tuple[int, int]:
-    """Return the time, and the one twelve hours later: the words do not tell which."""
+    """Return the time, and the one twelve hours later: the words leave it open."""
     minutes += 60 * hour
     return minutes % _DAY_MINUTES, (minutes + _NOON) % _DAY_MINUTES

@@ -1,4 +1,4 @@
-"""Whether a source of the turn holds a token, in whatever format it writes the same value."""
+"""Whether a source of the turn contains a token, in any format of the same value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORTEST_PHONE = 7
 _URL_NOISE = re.compile(r"^(?:https?://|ftp://)?(?:www\.)?", re.IGNORECASE)
 _URL_EXTRAS = ("?utm_", "&utm_", "/ref=")
 _LONGEST_COMMON_PATH = 12
-"""So long a path stands on no two sites by chance."""
+"""Characters of a path that no two sites share by chance."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DOTTED_CLOCK = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)")
 _SIZE = re.compile(r"(\d{1,5})[xX](\d{1,5})(?:[xX](\d{1,5}))?(?:mm|cm|m|px|in|ft)?")
@@ -45,26 +45,26 @@ _SIGNS = "$\u20ac\u00a3\u00a5\u20b9%~ "
 
 
 def is_grounded(token: Token, grounding: Grounding) -> bool:
-    """Return whether some source holds the token's value."""
+    """Return whether a source contains the token's value."""
     return _GROUNDS[token.kind](token, grounding)
 
 
 def _grounds_number(token: Token, grounding: Grounding) -> bool:
     written = token.text.strip(_SIGNS) if token.kind != "number" else token.text
-    if grounding.holds_number(written, token.value):
+    if grounding.has_number(written, token.value):
         return True
     if any(_grounds_value(value, token, grounding) for value in token.value) or _grounds_part(token, grounding):
         return True
     if " " in written:
         # Two numbers side by side, and not the groups of one.
-        return all(len(part) == 1 or grounding.holds_number(part, readings(part)) for part in written.split(" "))
+        return all(len(part) == 1 or grounding.has_number(part, readings(part)) for part in written.split(" "))
     return token.scaled and _grounds_scale(written, grounding)
 
 
 def _grounds_scale(written: str, grounding: Grounding) -> bool:
     """Whether a source has the number, and the word that scales it elsewhere, as in the name of its field."""
     number = _NUMBER.match(written)
-    if number is None or not grounding.stands(number[0]):
+    if number is None or not grounding.has_exact_number(number[0]):
         return False
     scale = written[number.end() :].strip()[:_SCALE_LETTERS].lower()
     return (not scale.isascii() or len(scale) > 1) and grounding.contains(scale)
@@ -80,17 +80,17 @@ def _grounds_part(token: Token, grounding: Grounding) -> bool:
     if clock is None and (token.text[0] == "0" or token.unit in _HOURS):
         clock = _PLAIN_CLOCK.fullmatch(token.text)
     if clock:
-        return grounding.holds_clock(60 * int(clock[1]) + int(clock[2]))
+        return grounding.has_clock(60 * int(clock[1]) + int(clock[2]))
     return (
         token.unit in _HOURS
         and token.text.isdigit()
         and len(token.text) <= _HOUR_DIGITS
-        and grounding.holds_clock(60 * int(token.text) % DAY_MINUTES)
+        and grounding.has_clock(60 * int(token.text) % DAY_MINUTES)
     )
 
 
 def _grounds_value(value: str, token: Token, grounding: Grounding) -> bool:
-    if len(value) <= 4 and any(grounding.reads(word) for word in spelled(value)):
+    if len(value) <= 4 and any(grounding.has_phrase(word) for word in spelled(value)):
         return True
     whole, _, decimals = value.partition(".")
     if token.kind == "price" and f"{whole}{decimals:0<2}".lstrip("0") in grounding.numbers and len(decimals) <= 2:
@@ -102,7 +102,7 @@ def _grounds_value(value: str, token: Token, grounding: Grounding) -> bool:
 
 def _ends_something(digits: str, grounding: Grounding) -> bool:
     """Whether a longer number or code of a source ends with these digits: a card's last four, an id's number."""
-    return len(digits) >= SHORTEST_ENDING and grounding.holds_ending(digits)
+    return len(digits) >= SHORTEST_ENDING and grounding.has_ending(digits)
 
 
 def _shifted(value: str, places: int) -> str:
@@ -116,28 +116,28 @@ def _shifted(value: str, places: int) -> str:
 def _grounds_day(token: Token, grounding: Grounding) -> bool:
     written = token.text
     if (not written[-1].isdigit() and grounding.quotes(written)) or (
-        written.isdigit() and grounding.holds_number(written, (written,))
+        written.isdigit() and grounding.has_number(written, (written,))
     ):
         return True
-    return any(grounding.holds_day(day) for day in token.value)
+    return any(grounding.has_day(day) for day in token.value)
 
 
 def _grounds_clock(token: Token, grounding: Grounding) -> bool:
     minutes, either = token.value
-    return grounding.holds_clock(minutes % DAY_MINUTES) or (
-        either and grounding.holds_clock((minutes + DAY_MINUTES // 2) % DAY_MINUTES)
+    return grounding.has_clock(minutes % DAY_MINUTES) or (
+        either and grounding.has_clock((minutes + DAY_MINUTES // 2) % DAY_MINUTES)
     )
 
 
 def _grounds_reference(token: Token, grounding: Grounding) -> bool:
     size = _SIZE.fullmatch(token.text)
-    if size and all(grounding.holds_number(side, (side,)) for side in size.groups() if side):
+    if size and all(grounding.has_number(side, (side,)) for side in size.groups() if side):
         return True
     if grounding.quotes(token.text) or grounding.contains(token.value) or grounding.contains_compact(token.value):
         return True
-    # A code and a word of the sources beside each other: `HAT030-JFK`.
+    # A code and a word of the sources, joined: `HAT030-JFK`.
     code = _ENDED.fullmatch(token.text)
-    return code is not None and grounding.reads(code[2].lower()) and grounding.contains(code[1].lower())
+    return code is not None and grounding.has_phrase(code[2].lower()) and grounding.contains(code[1].lower())
 
 
 def _grounds_url(token: Token, grounding: Grounding) -> bool:

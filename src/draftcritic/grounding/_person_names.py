@@ -1,4 +1,4 @@
-"""Names of persons and places in a draft: runs of capitalised words that nobody in the turn has said."""
+"""Names of persons and places in a draft: capitalised words that no source of the turn contains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REGULAR = (
     *("ional", "ary", "ories", "ship", "ward", "wards", "ology", "graphy", "ize", "ise"),
 )
 """Endings of common words."""
-# A language whose headings and nouns we can tell from names.
+# A language in which headings and nouns can be distinguished from names.
 _ENGLISH = re.compile(
     r"\b(?:the|is|are|your|you|for|and|with|has|have|of|was|been|it|from|by|this|that|will|to)\b", re.IGNORECASE
 )
@@ -125,7 +125,7 @@ def _is_romance(text: str) -> bool:
 
 
 def _is_another(name: str, strange: Sequence[str], grounding: Grounding) -> bool:
-    """Whether a source goes on in another way beside the known part of the name: `Joana Teles` for `Joana Reis`."""
+    """Whether a source continues the known part of the name differently: `Joana Teles` for `Joana Reis`."""
     words = name.split(" ")
     for one, two in pairwise(words):
         known = two if one in strange else one if two in strange else ""
@@ -142,7 +142,7 @@ def _is_english(text: str, grounding: Grounding) -> bool:
         return False
     if _ENGLISH.search(sample):
         return True
-    # Too short to tell, in an English conversation.
+    # Too short to decide, in an English conversation.
     return len(sample) < _SHORT and not _ROMANCE.search(sample) and _ENGLISH.search(grounding.user_text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What findings lead to, by mode, and who is told."""
+"""The policy for findings: the decision by mode, and the event for listeners."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def apply_fabrication_check(
     intent_verdict: Any = None,
     run_id: str = "",
 ) -> FabricationOutcome:
-    """Check a draft for fabrications, decide by the configured mode, and tell the listeners.
+    """Check a draft for fabrications, decide by the configured mode, and notify the listeners.
 
     Args:
         config: has `fabrication_check_mode` (`off`, `observe`, `revise`, `refuse`; missing means off, any other word
@@ -91,7 +91,7 @@ async def apply_fabrication_check(
         findings=findings,
         replacement_draft=decision.replacement,
         forced_metacog_verdict=decision.forced_verdict,
-        emitted_event=await _tell(event, callbacks),
+        emitted_event=await _notify(event, callbacks),
     )
 
 
@@ -104,7 +104,7 @@ def fabrication_event(
     draft: str,
     run_id: str,
 ) -> FabricationDetectedEvent:
-    """Return what listeners are told of a draft with findings."""
+    """Return the event for a draft with findings."""
     return FabricationDetectedEvent(
         run_id=run_id,
         mode=mode.value,
@@ -118,13 +118,13 @@ def fabrication_event(
     )
 
 
-async def _tell(event: FabricationDetectedEvent, callbacks: Iterable[Any] | None) -> bool:
-    told = False
+async def _notify(event: FabricationDetectedEvent, callbacks: Iterable[Any] | None) -> bool:
+    notified = False
     for listener in callbacks or ():
         listen = getattr(listener, "on_fabrication_detected", None)
         if listen is None:
             continue
-        told = True
+        notified = True
         try:
             heard = listen(event)
             if inspect.isawaitable(heard):
@@ -136,7 +136,7 @@ async def _tell(event: FabricationDetectedEvent, callbacks: Iterable[Any] | None
                 qualified_name(type(listener)),
                 described(error),
             )
-    return told
+    return notified
 
 
 def _mode(config: Any) -> FabricationMode:

@@ -1,4 +1,4 @@
-"""Keys behind which an agent writes identifiers."""
+"""The rules of an application for the fabrication check: identifier keys and patterns, words never to flag, tools."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class FabricationRules:
             if given >= MAX_IDENTIFIERS:
                 return
 
-    def is_harmless(self, token: Token) -> bool:
-        """Whether the application wants no finding about the token."""
+    def never_flags(self, token: Token) -> bool:
+        """Whether the application excludes the token from findings."""
         if not self.never_flag:
             return False
         written = token.text.casefold()

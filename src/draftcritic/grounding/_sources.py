@@ -1,4 +1,4 @@
-"""Reads tool calls, messages and results: an application's own objects, of which none may break the check."""
+"""Reads tool calls, messages and results, and extracts numbers, dates and times from their text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME_FIELDS = ("name", "tool", "tool_name")
 
 
 def calls_of(calls: Any) -> tuple[Any, ...]:
-    """Return tool calls as a tuple; one call alone counts, and what is no collection of calls holds none."""
+    """Return tool calls as a tuple; a single call becomes a tuple of one, anything else an empty one."""
     if isinstance(calls, (list, tuple)):
         return tuple(calls)
     if isinstance(calls, Mapping):
@@ -154,7 +154,7 @@ def days_in(text: str) -> frozenset[Day]:
         start, end = found.span()
         if text[end : end + 1] in _MONTH_SIGNS and text[start - 2 : start].rstrip()[-1:] in _YEAR_SIGNS:
             continue  # with its year, below
-        # Beside a word, or with a sign for year or month behind it.
+        # Next to a word, or followed by a sign for year or month.
         if (
             text[end : end + 1] in _DAY_SIGNS
             or text[end + 1 : end + 2].isalpha()
@@ -212,7 +212,7 @@ def recorded_clocks_in(text: str) -> frozenset[int]:
 
 
 def clocks_in_order(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each time of day stands, with its minutes since midnight."""
+    """Yield the position of each time of day, with its minutes since midnight."""
     for found in _CLOCK.find(text):
         clock = clock_at(text, found.start())
         if clock:
@@ -233,7 +233,7 @@ def _read_clocks(text: str) -> Iterator[Clock]:
     )
     yield from (clock[0] for clock in read if clock)
     if not text.isascii() and any(sign in text for sign in _CLOCK_SIGNS):
-        # The word for the half of the day stands before the number.
+        # The word for the half of the day comes before the number.
         placed = (clock_at(text, found.start()) for found in _CLOCK.find(text) if found[0][-1] in _CLOCK_SIGNS)
         yield from (clock[0] for clock in placed if clock)
 

@@ -1,4 +1,4 @@
-"""Moments that machines write as a count of seconds or milliseconds since 1970."""
+"""Dates and times that follow from others: timestamps, durations, gaps, and words such as `tomorrow`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOMENT = FromDigit(r"(?<![\w.]\d)\d{9}(?:\d{3})?(?![\w]|\.\d{4})")
 _EARLIEST, _LATEST = 946_684_800, 4_102_444_800
 """The years 2000 to 2099: what lies outside is more likely an id."""
 _FEW = 4
-"""So many moments may be told in any zone."""
+"""Moments up to which every time zone is tried."""
 _EPOCH = date(1970, 1, 1)
 _HOUR, _DAY, _DAY_MINUTES = 3600, 86_400, 24 * 60
 _HALF_A_DAY = 12 * _HOUR
@@ -51,17 +51,17 @@ def clocks_of(moments: list[int]) -> Iterator[int]:
 
 FEW = 8
 """So many times or dates of the sources may all have to do with each other."""
-_MOST_NEIGHBOURS = 2000
+_MAX_SCANNED = 2000
 """Times and dates of the sources that are looked at, in the order of the text."""
 _RECORD_WIDTH = 240
-"""Characters around a duration in which the times stand that it belongs to."""
+"""Characters around a duration that are searched for the times that it belongs to."""
 _NAMED = 24
 _KEYED_MINUTES = re.compile(
     r"""["'][a-z_]{0,20}(?:minutes|_mins?|[a-z]Mins?|duration|length)["']\s*:\s*["']?(\d{1,4})(?![\d.])"""
 )
 
 
-class Neighbours:
+class TimeGaps:
     """The times and dates of the sources, for one draft."""
 
     def __init__(self, draft: str, grounding: Grounding) -> None:
@@ -70,16 +70,16 @@ class Neighbours:
 
     @lazy
     def clock_gaps(self) -> frozenset[int]:
-        """Minutes from one time of day to another that stands beside it."""
+        """Minutes from one time of day to the next one in the text."""
         clocks = self._grounding.all_clocks
         if len(clocks) <= FEW:
             return frozenset(_gaps(clocks))
-        beside = ((later - clock) % DAY_MINUTES for (_, clock), (_, later) in pairwise(self._placed))
-        return frozenset(beside) | frozenset(_gaps(self.named_clocks))
+        adjacent = ((later - clock) % DAY_MINUTES for (_, clock), (_, later) in pairwise(self._placed))
+        return frozenset(adjacent) | frozenset(_gaps(self.named_clocks))
 
     @lazy
     def named_clocks(self) -> frozenset[int]:
-        """Times that may have to do with what the draft tells: all of few, of many those that are named."""
+        """Times that the draft may refer to: all of few; of many, those that the draft or the user names."""
         clocks = self._grounding.all_clocks
         if len(clocks) <= FEW:
             return clocks
@@ -88,32 +88,32 @@ class Neighbours:
 
     @lazy
     def day_gaps(self) -> frozenset[int]:
-        """Days from one date to another that stands beside it."""
+        """Days from one date to the next one in the text."""
         known = frozenset(_ordinals(self._grounding.all_days))
         if len(known) <= FEW:
             return frozenset(_distances(known))
-        placed = list(_ordinals(islice(_scan.days_in_order(self._grounding.text), _MOST_NEIGHBOURS)))
-        beside = {abs(later - day) for day, later in pairwise(placed)}
+        placed = list(_ordinals(islice(_scan.days_in_order(self._grounding.text), _MAX_SCANNED)))
+        adjacent = {abs(later - day) for day, later in pairwise(placed)}
         named = known.intersection(_ordinals(_scan.days_in(self._draft) | _scan.days_in(self._grounding.user_text)))
-        return frozenset(beside.union(_distances(frozenset(islice(named, _NAMED)))))
+        return frozenset(adjacent.union(_distances(frozenset(islice(named, _NAMED)))))
 
     @lazy
-    def told_by_durations(self) -> frozenset[int]:
+    def clocks_from_durations(self) -> frozenset[int]:
         """Times of day to which a time and a duration of one record lead, in minutes since midnight."""
         text, starts = self._grounding.text, [at for at, _ in self._placed]
-        told: set[int] = set()
-        for found in islice(_KEYED_MINUTES.finditer(text), _MOST_NEIGHBOURS):
+        reached: set[int] = set()
+        for found in islice(_KEYED_MINUTES.finditer(text), _MAX_SCANNED):
             length = int(found[1])
             low, high = max(0, found.start() - _RECORD_WIDTH), found.end() + _RECORD_WIDTH
             low, end = max(low, text.rfind("{", low, found.start())), text.find("}", found.end(), high)
             last = bisect_right(starts, high if end < 0 else end)
             for _, clock in self._placed[bisect_left(starts, low) : last]:
-                told.update(((clock + length) % DAY_MINUTES, (clock - length) % DAY_MINUTES))
-        return frozenset(told)
+                reached.update(((clock + length) % DAY_MINUTES, (clock - length) % DAY_MINUTES))
+        return frozenset(reached)
 
     @lazy
     def _placed(self) -> list[tuple[int, int]]:
-        return list(islice(_scan.clocks_in_order(self._grounding.text), _MOST_NEIGHBOURS))
+        return list(islice(_scan.clocks_in_order(self._grounding.text), _MAX_SCANNED))
 
 
 def _gaps(clocks: Collection[int]) -> Iterator[int]:
@@ -146,7 +146,7 @@ _TODAY = (
         "\u05d4\u05d9\u05d5\u05dd",
     ),
 )
-"""Words beside which a source tells the date of today."""
+"""Words next to which a source gives today's date."""
 _MOST_TODAYS = 64
 _EUROPEAN = "\u04ff"
 _OFFSETS = {
@@ -202,10 +202,10 @@ class Relations:
     def __init__(self, draft: str, grounding: Grounding) -> None:
         self._draft = draft
         self._grounding = grounding
-        self._neighbours = Neighbours(draft, grounding)
+        self._time_gaps = TimeGaps(draft, grounding)
 
     def explains(self, token: Token) -> bool:
-        """Whether the date or time is told from others that a source has."""
+        """Whether the date or time follows from others that a source has."""
         if token.kind == "time":
             return self._explains_clock(token.value, token) or token.value.minutes % DAY_MINUTES in self._moment_clocks
         return any(self._explains_day(day, token) or self._is_moment(day) for day in token.value)
@@ -240,7 +240,7 @@ class Relations:
 
     @lazy
     def _named(self) -> list[date]:
-        """The dates from which others are told: all of few, of many those that the draft or the user names."""
+        """The dates from which others are counted: all of few; of many, those that the draft or the user names."""
         if len(self._known) <= FEW:
             return self._known
         named = {day[1:] for day in days_in(self._draft) | days_in(self._grounding.user_text)}
@@ -270,7 +270,7 @@ class Relations:
         offsets = {offset for offset, words in _OFFSETS.items() for word in words.split() if _says(said, word)} | {
             offset for phrase, offset in _PHRASES.items() if phrase in said
         }
-        # The weekday that a draft puts beside its own date proves nothing.
+        # The weekday that a draft adds to its own date proves nothing.
         asked = self._grounding.conversation[-RECENT:].lower()
         weekdays = {at for name, at in _ALL_WEEKDAYS if _says(asked, name)}
         for today in self._todays:
@@ -284,7 +284,7 @@ class Relations:
                 yield _moved(known, -days)
 
     def _is_next_day(self, day: Day, token: Token) -> bool:
-        """Whether the draft tells an arrival on the day after, and a source says that it is on the day after."""
+        """Whether the draft reports an arrival on the next day, and a source says that it is on the next day."""
         before = self._draft[max(0, token.start - 40) : token.start]
         if not _ARRIVAL.search(before) or not _NEXT_DAY.search(self._grounding.text):
             return False
@@ -295,10 +295,10 @@ class Relations:
         )
 
     def _lasts(self, minutes: int) -> bool:
-        """Whether a source holds a duration of that many minutes, or two times so far apart."""
+        """Whether a source has a duration of that many minutes, or two times that far apart."""
         if not {str(minutes), str(60 * minutes), f"{minutes / 60:g}"}.isdisjoint(self._grounding.numbers):
             return True
-        return minutes in self._neighbours.clock_gaps
+        return minutes in self._time_gaps.clock_gaps
 
     def _explains_clock(self, clock: Clock, token: Token) -> bool:
         if _DURATION_SIGN.match(token.text) and self._lasts(clock.minutes):
@@ -306,11 +306,11 @@ class Relations:
         minutes = {clock.minutes % DAY_MINUTES}
         if clock.either:
             minutes.add((clock.minutes + DAY_MINUTES // 2) % DAY_MINUTES)
-        clocks = self._neighbours.named_clocks
+        clocks = self._time_gaps.named_clocks
         for length in self._durations:
             if any((at - length) % DAY_MINUTES in clocks or (at + length) % DAY_MINUTES in clocks for at in minutes):
                 return True
-        if not minutes.isdisjoint(self._neighbours.told_by_durations):
+        if not minutes.isdisjoint(self._time_gaps.clocks_from_durations):
             return True
         if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
             return False
@@ -347,7 +347,7 @@ def _says(text: str, word: str) -> bool:
 
 
 def _places(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where the words stand, in the order of the text; those in letters of Europe as whole words only."""
+    """Return the positions of the words, in the order of the text; those in European letters as whole words only."""
     places = []
     for word in words:
         at = text.find(word)

@@ -1,4 +1,4 @@
-"""Values that are worked out when they are first asked for; `cached_property` takes a lock for that before 3.12."""
+"""Shared types of the grounding check: lazy attributes, tokens, spans, URLs and e-mail addresses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):  # noqa: N801 - it is used as a decorator, like `property`
-    """A method whose value is kept under its name. Two threads may work it out at once, to the same value."""
+    """A method whose value is computed once; two threads may compute it at the same time, with the same result.
+
+    `cached_property` takes a lock before Python 3.12.
+    """
 
     def __init__(self, make: Callable[[Any], Value]) -> None:
         self.make = make
@@ -32,11 +35,11 @@ class lazy(Generic[Value]):  # noqa: N801 - it is used as a decorator, like `pro
 
 
 CUE_WINDOW = 48
-"""Characters before a token in which the words that say what it is stand."""
+"""Characters before a token that are searched for the words that say what it is."""
 
 
 class Token(NamedTuple):
-    """Something in a draft that is either true of its turn or made up.
+    """A value in a draft that a source of its turn may ground.
 
     Attributes:
         kind: the kind of a finding about it.
@@ -84,7 +87,7 @@ class Spans:
 
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"'`\\{}|^\]]{1,2048}|\bwww\.[^\s<>\"'`\\{}|^\]]{1,2048}", re.IGNORECASE)
 # Scripts without spaces go on right behind a URL.
-_FOREIGN = re.compile("[\u1100-\u11ff\u2e80-\uffef]")
+_OTHER_SCRIPT = re.compile("[\u1100-\u11ff\u2e80-\uffef]")
 _EMAIL_LOCAL = re.compile(r"[\w.+*-]{1,64}\Z")
 _EMAIL_DOMAIN = re.compile(r"@([\w-]{1,63}(?:\.[\w-]{1,63}){1,6})")
 _TRAILING = ".,;:!?*_~\u3002\uff0c\uff1b\uff09\u300d\u300f\u3011"
@@ -93,7 +96,7 @@ _TRAILING = ".,;:!?*_~\u3002\uff0c\uff1b\uff09\u300d\u300f\u3011"
 def urls(text: str) -> Iterator[Token]:
     """Yield the URLs of a draft."""
     for url in _URL.finditer(text):
-        written = url[0] if url[0].isascii() else _FOREIGN.split(url[0], 1)[0]
+        written = url[0] if url[0].isascii() else _OTHER_SCRIPT.split(url[0], 1)[0]
         if ")" in written:
             written = _balanced(written)
         written = written.rstrip(_TRAILING)

@@ -1,6 +1,6 @@
-"""How often findings of each kind are right: measured, not guessed.
+"""Checks every token of a draft against the sources, and gives each finding its measured confidence.
 
-The numbers come from labelled drafts, in which about every fifth holds a token that was made up, and are rounded down.
+The numbers come from labelled drafts, of which about every fifth contains a fabricated token, and are rounded down.
 `python -m draftcritic.evaluate` prints the table, docs/detection.md explains it.
 """
 
@@ -12,7 +12,7 @@ from itertools import chain, islice
 from draftcritic.grounding._derivation import Derivations, may_be_result
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._findings import FabricationFinding, FabricationSeverity
-from draftcritic.grounding._ignorable import counts_up, fences_of, has_cue, is_harmless, tells_nothing
+from draftcritic.grounding._ignorable import code_fences, has_cue, is_ignorable, is_trivial, sequential_numbers
 from draftcritic.grounding._numbers import with_plain_digits
 from draftcritic.grounding._partial_match import is_grounded
 from draftcritic.grounding._person_names import names_in
@@ -37,7 +37,7 @@ CONFIDENCE: dict[str, float] = {
 """Kind of a token -> confidence of a finding about it."""
 
 WEAK = 0.75
-"""Confidence when the turn has no data to tell from, or the token may be a result that the search did not find."""
+"""Confidence when the turn has no data, or the token may be a result that the search did not find."""
 CONFIGURED = 0.95
 """Confidence when the application says what its identifiers look like."""
 
@@ -72,7 +72,7 @@ _HIGH = frozenset({"reference", "hash", "email", "phone", "price", "url"})
 def token_findings(
     draft: str, grounding: Grounding, rules: FabricationRules, taken: Iterable[tuple[int, int]]
 ) -> Iterator[FabricationFinding]:
-    """Yield a finding for every token that no source grounds and that does not follow from what they hold.
+    """Yield a finding for every token that no source grounds and that does not follow from their values.
 
     Args:
         draft: the text to check.
@@ -85,7 +85,7 @@ def token_findings(
     configured = [token for token in rules.identifiers_in(text) if not is_grounded(token, grounding)]
     given = 0
     for at, token in enumerate(chain(configured, _missing(text, grounding))):
-        if rules.is_harmless(token) or spans.meet(token.start, token.end):
+        if rules.never_flags(token) or spans.meet(token.start, token.end):
             continue
         finding = _finding(token, draft, text, grounding, is_configured=at < len(configured))
         if finding is not None:
@@ -97,15 +97,15 @@ def token_findings(
 
 
 def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
-    tokens, fences = tokens_of(text), fences_of(text)
+    tokens, fences = tokens_of(text), code_fences(text)
     missing = [
         *islice(
             (
                 token
                 for token in tokens
-                if not tells_nothing(token, text, fences)
+                if not is_trivial(token, text, fences)
                 and not is_grounded(token, grounding)
-                and not is_harmless(token, text, grounding)
+                and not is_ignorable(token, text, grounding)
             ),
             MAX_MISSING,
         )
@@ -114,7 +114,7 @@ def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
         # What is behind is not looked at, and grounds nothing.
         tokens = [token for token in tokens if token.start <= missing[-1].start]
     if any(token.kind in MEASURES for token in missing):
-        counting = counts_up(tokens)
+        counting = sequential_numbers(tokens)
         missing = [token for token in missing if token.start not in counting]
         missing = _underived(text, tokens, missing, grounding)
     if any(token.kind in MOMENTS for token in missing):
@@ -149,7 +149,7 @@ def _finding(
     if is_configured:
         confidence = CONFIGURED
     elif not grounding.has_data:
-        # Without data a draft tells what everybody may know; only what identifies a record cannot be known.
+        # Without data a draft states common knowledge; only identifiers of records cannot be known.
         if token.kind not in {"reference", "number", "hash"} or not has_cue(token, text):
             return None
         confidence = WEAK
@@ -160,7 +160,7 @@ def _finding(
         identifier=draft[token.start : token.end],
         kind=token.kind,  # type: ignore[arg-type]
         severity=severity,
-        reason=f"No tool result, argument, context or user message holds this {_WHAT[token.kind]} in any format{why}.",
+        reason=f"No tool result, argument, context or user message has this {_WHAT[token.kind]} in any format{why}.",
         pattern_kind=token.kind,
         confidence=confidence,
         span=(token.start, token.end),

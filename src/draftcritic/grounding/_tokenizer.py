@@ -1,4 +1,4 @@
-"""Takes a draft apart into the tokens that can be made up: one pass from digit to digit, linear in the draft."""
+"""Splits a draft into the tokens to check, in one pass from digit to digit, linear in the draft."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_TOKENS = 2000
 """Tokens of one draft that are checked, of URLs, addresses and the rest each; a draft with more is a dump of data."""
 SHORTEST_CODE = 4
 LONGEST_TOKEN = 128
-"""Characters; what is longer is data, not something that a person is told."""
+"""Characters; longer tokens are data, not something for a reader."""
 LONGEST_SECRET = 2048
 """Characters of a signed token or a key; it is one piece."""
 SHORTEST_WITH_AREA = 9
 """Digits of a phone number that begins with the code of an area, such as 0512-5201888."""
 
 
-# From its first digit on, all that hangs on a word or number; what stands before the digit is added by hand.
+# A word or number from its first digit on; `_head` adds the part before the digit.
 _WORD = FromDigit(r"[A-Za-z0-9_]*(?:[-.,:/'\u2019\u00a0\u202f#+][A-Za-z_]*\d[A-Za-z0-9_]*)*")
 _HEAD_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _JOINED_SIGNS = _HEAD_SIGNS | {"-", "#"}
@@ -54,12 +54,12 @@ def tokens_of(text: str) -> list[Token]:
     if "@" in text:
         found.extend(islice(emails(text), MAX_TOKENS))
     taken = sorted((token.start, token.end) for token in found)
-    found.extend(islice(_worded(text, taken), MAX_TOKENS))
+    found.extend(islice(_tokens_with_digits(text, taken), MAX_TOKENS))
     found.sort(key=lambda token: token.start)
     return joined(text, found)
 
 
-def _worded(text: str, taken: list[tuple[int, int]]) -> Iterator[Token]:
+def _tokens_with_digits(text: str, taken: list[tuple[int, int]]) -> Iterator[Token]:
     starts = [start for start, _ in taken]
     done = 0
     for word in _WORD.find(text):

@@ -212,7 +212,7 @@ class ToolsOfTurn:
     Args:
         calls: the calls, each a mapping with `name`, and `args` and `result` as far as it has them.
         read_only: names of tools that change nothing.
-        action_words: name of a tool -> words of the actions that it does, beside those in its name.
+        action_words: name of a tool -> words of the actions that it does in addition to those in its name.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ def _own_parts(name: str, known: _ToolWords) -> tuple[str, ...]:
     """Return the words of a tool's name without those of the server, package or class before it.
 
     `mcp__shop__get_booking`, `shop.get_booking` and `Shop-get_booking` are `get_booking`. In `shop_get_booking` the
-    first word that says what a tool does tells where the name begins.
+    first word that says what a tool does marks where the name begins.
     """
     spaces = [part for part in _NAMESPACE.split(name) if part]
     parts = tuple(part.lower() for part in _PARTS.findall(spaces[-1] if spaces else name))
@@ -308,6 +308,6 @@ def _text(value: Any, most: int) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=str)[:most]
     except Exception as error:
-        # It is the application's own object: what cannot be written out tells nothing.
+        # It is the application's own object: one that cannot be serialized has no text.
         logger.debug("draftcritic: a %s cannot be turned into text: %s", type(value).__name__, described(error))
         return ""

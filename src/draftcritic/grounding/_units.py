@@ -1,4 +1,4 @@
-"""Units of measure, and what a number of one is in others that people use instead."""
+"""Units of measure: their names, conversions, and numbers with a currency, percent sign or unit."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ TWINS = [
         "You leave on July 19 at 6:40 am.",
         "You leave on July 21 at 7:10 am.",
     ),
-    # Numbers with spaces, beside words of other scripts, and scaled by the name of a field.
+    # Numbers with spaces, next to words of other scripts, and scaled by the name of a field.
     ({"prix": 128400}, "Ce modèle coûte 128 400 yuans.", "Ce modèle coûte 182 400 yuans."),
     ({"habitants": 2102650}, "La ville compte 2 102 650 habitants.", "La ville compte 2 120 650 habitants."),
     ({"phone": "0571-86420011"}, "电话是0571-86420011，欢迎致电。", "电话是0571-86420077，欢迎致电。"),
@@ -135,7 +135,7 @@ def test_between_many_numbers_chance_grounds_little(form, values):
     assert len(missed) <= 0.3 * len(made_up), missed
 
 
-def test_what_one_record_gives_is_told_among_many():
+def test_a_value_of_one_record_is_found_among_many():
     records = [*trains(30), {"train": "TR77", "departs": "06:10", "duration_minutes": 95}]
     assert flagged("TR77 leaves at 06:10 and arrives at 7:45 am.", records) == []
     assert flagged(f"It leaves at {records[0]['departs']}; two hours later you are there.", records) == []
@@ -147,19 +147,19 @@ def test_a_sum_is_looked_for_among_values_of_its_kind():
     assert flagged("The total is $550.", record) == ["$550"]
 
 
-def test_the_word_for_a_difference_stands_in_the_sentence_of_the_number():
+def test_the_cue_for_a_difference_must_be_in_the_same_sentence():
     record = {"price": 157.84, "train": "TR1204"}
     assert flagged("Train TR1204 leaves soon. It costs $157.84.", record, "in 2 hours") == []
     assert flagged("Train TR1204 leaves soon. It costs $311.", record, "in 2 hours") == ["$311"]
 
 
-def test_a_name_in_a_draft_too_short_to_tell_its_language():
+def test_a_name_in_a_draft_too_short_to_detect_its_language():
     records = {"hotels": ["Pan Suites", "Lakeside Lodge"]}
     assert flagged("Then I would recommend Pan Suites.", records, "Which hotel is near the lake?") == []
     assert flagged("Then I would recommend Pan Brennoft.", records, "Which hotel is near the lake?") == ["Pan Brennoft"]
 
 
-def test_a_name_in_another_language_is_only_found_beside_its_known_part():
+def test_a_name_in_another_language_is_only_found_next_to_its_known_part():
     records = {"cliente": "Lucía Ferrer", "ciudad": "Cádiz"}
     for draft in (
         "Puede consultar nuestra Política de Cancelación en la web, para usted es gratis.",
