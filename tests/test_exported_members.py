@@ -74,6 +74,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "calibrate",
         "check",
         "labels",
+        "record",
         "replay",
         "statistics",
         "turns",

@@ -59,6 +59,7 @@ ALLOWED = {
         "markupsafe",
         "vl_convert",
     },
+    "record": {"draftcritic.core", "draftcritic.record", "draftcritic.review", "draftcritic.turns"},
     "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
     "integrations": {

@@ -12,6 +12,9 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type:
 if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
     from draftcritic.langchain._install import Installed
+    from draftcritic.record._row_file import RowFile
+    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.settings._model import Settings
     from draftcritic.telemetry._recorder import TelemetryRecorder
 
 _logger = logging.getLogger("draftcritic")
@@ -91,6 +94,7 @@ class _Wiring:
         self.runtime: Runtime | None = None
         self._started: Runtime | None = None
         self._recorder: TelemetryRecorder | None = None
+        self._turns: RowFile | None = None
 
     @property
     def is_off(self) -> bool:
@@ -141,7 +145,7 @@ class _Wiring:
             rules=settings.rule_ids(),
         )
         self._recorder = recorder
-        runtime = self._started = Runtime(settings, recorder)
+        runtime = self._started = Runtime(settings, self._observer(settings, recorder))
         enforces = settings.mode is Mode.ENFORCE
         kind = HoldingInterceptor if enforces and settings.streams is Streams.BUFFER else Interceptor
         interceptor = kind(runtime, enforces=enforces)
@@ -173,6 +177,17 @@ class _Wiring:
             runtime.close()
         if recorder is not None:
             recorder.close()
+        if self._turns is not None:
+            self._turns.close()
+
+    def _observer(self, settings: Settings, recorder: TelemetryRecorder) -> ReviewObserver:
+        """Return the recorder, with a file of turns besides it when the settings name one."""
+        if settings.record is None:
+            return recorder
+        from draftcritic.record import RowFile, recording
+
+        self._turns = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
+        return recording(recorder, self._turns)
 
 
 def _sku_of(model: Any) -> str | None:

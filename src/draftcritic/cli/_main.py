@@ -13,6 +13,7 @@ from draftcritic.cli import _calibrate_command as _calibrate
 from draftcritic.cli import _check_command as _check
 from draftcritic.cli import _demo_command as _demo
 from draftcritic.cli import _label_command as _label
+from draftcritic.cli import _purge_command as _purge
 from draftcritic.cli import _replay_command as _replay
 from draftcritic.cli import _schema_command as _schema
 from draftcritic.cli import _settings_command as _settings
@@ -40,6 +41,7 @@ _COMMANDS: dict[str, _Command] = {
     "label": _label,
     "calibrate": _calibrate,
     "check": _check,
+    "purge": _purge,
 }
 
 

@@ -265,6 +265,23 @@ class DeclaredSettings(BaseSettings):
         "true, false",
         default=False,
     )
+    record: types.ConfigPath | None = setting(
+        "Append each reviewed draft with its conversation to this file, for `draftcritic replay`: it has texts.",
+        "the path of a file; it is readable for its owner only",
+    )
+    record_bytes: types.QueueBytes = setting(
+        "A file of `record` of this size is put aside, and a new one begun.",
+        "bytes: a whole number from 65536",
+        default=64 * 2**20,
+    )
+    record_hours: types.RecordHours = setting(
+        "So is one whose first row is this many hours old.", "a number above 0, at most 87600", default=24.0
+    )
+    record_files: types.Count = setting(
+        "Files of `record` that were put aside and are kept; the oldest go.",
+        "a whole number from 1 to 1000000",
+        default=14,
+    )
     hooks: types.Hooks = setting(
         "Listeners to the critic's model call; see also the entry point group draftcritic_hooks.",
         "in code only: a list of objects with on_llm_start and on_llm_end",
