@@ -235,7 +235,7 @@ def test_a_file_that_has_become_empty_is_not_yet_written(
         assert rule in critic.calls[-1][-1].content
         assert loaded(telemetry) == whole
     (line,) = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
-    assert "is empty and was not: it is taken as not yet written; for no settings at all leave a comment" in line
+    assert "has become empty and may not be written yet; for no settings at all leave a comment in it" in line
 
 
 def test_what_could_not_be_read_is_tried_again_although_the_file_stays_the_same(

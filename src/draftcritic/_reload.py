@@ -59,8 +59,8 @@ class Rules:
         self._sharing = Sharing(settings.share_window)
         self._critic = self._made(settings.policy())
         self._complaint = ""
-        self._doubts: list[str] = []
-        self._doubt(settings)
+        self._warnings: list[str] = []
+        self._log_warnings(settings)
         self._waiting: dict[str, Any] = {}
         self._file: WatchedFile | None = None
         if settings.config is not None:
@@ -125,15 +125,15 @@ class Rules:
         self.settings, self._critic, self._complaint = settings, critic, ""
         self._observer.policy_loaded(True)
         self._tell_of(settings, policy.version)
-        self._doubt(settings)
+        self._log_warnings(settings)
         return True
 
-    def _doubt(self, settings: Settings) -> None:
-        doubts = settings.doubts()
-        for doubt in doubts:
-            if doubt not in self._doubts:
-                _logger.warning("%s", doubt)
-        self._doubts = doubts
+    def _log_warnings(self, settings: Settings) -> None:
+        warnings = settings.warnings()
+        for warning in warnings:
+            if warning not in self._warnings:
+                _logger.warning("%s", warning)
+        self._warnings = warnings
 
     def _tell_of(self, settings: Settings, version: str) -> None:
         later = {

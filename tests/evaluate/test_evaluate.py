@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_told(tmp_path, capsys, text, reason):
 
 def test_a_missing_path_and_an_empty_folder_are_told(tmp_path, capsys):
     assert "no such file" in run(capsys, tmp_path / "none.jsonl")[1].err
-    assert "holds no file" in run(capsys, tmp_path)[1].err
+    assert "contains no file" in run(capsys, tmp_path)[1].err
 
 
 def test_the_module_runs_as_a_command(tmp_path):

@@ -142,17 +142,17 @@ def test_a_window_that_nobody_has_set_is_wide_enough_for_its_volume(given: dict[
         ({"timeout": 3600, "workers": 1}, "36000"),
     ],
 )
-def test_a_circuit_that_cannot_open_is_doubted_with_the_way_out(given: dict[str, Any], needed: str) -> None:
+def test_a_circuit_that_cannot_open_gives_a_warning_with_a_fix(given: dict[str, Any], needed: str) -> None:
     settings = Settings.load({}, **given)
-    (doubt,) = settings.doubts()
-    assert doubt == (
+    (warning,) = settings.warnings()
+    assert warning == (
         f"circuit_window = {settings.circuit_window}, from {settings.origin('circuit_window')}: the circuit cannot "
         "open while the critic's model hangs, or at the rate of `reviews_per_minute`: `circuit_min_calls` = 10 calls "
         f"need {needed} seconds; widen the window or drop it, lower `circuit_min_calls` or `timeout`, or allow more "
         "calls"
     )
-    assert Settings.load({}, **given, circuit_failure_rate=0).doubts() == []
-    assert Settings.load({}).doubts() == []
+    assert Settings.load({}, **given, circuit_failure_rate=0).warnings() == []
+    assert Settings.load({}).warnings() == []
 
 
 @pytest.mark.parametrize("rate", [1, 3, 5, 9])
@@ -195,15 +195,15 @@ def test_reading_again_takes_the_file_as_it_is_and_the_rest_as_it_was(
         ({"confidence_threshold": 0.7}, "the confidence is then 0.5 and it fires on every draft"),
     ],
 )
-def test_a_threshold_without_effect_is_doubted(given: dict[str, Any], said: str) -> None:
-    (doubt,) = Settings.load({}, **{"confidence_threshold": 0.55, **given}).doubts()
-    assert said in doubt
-    assert doubt.startswith("confidence_threshold = ")
-    assert "set `retriever_activation`" in doubt or "drop one of the two" in doubt
+def test_a_threshold_without_effect_gives_a_warning(given: dict[str, Any], said: str) -> None:
+    (warning,) = Settings.load({}, **{"confidence_threshold": 0.55, **given}).warnings()
+    assert said in warning
+    assert warning.startswith("confidence_threshold = ")
+    assert "set `retriever_activation`" in warning or "drop one of the two" in warning
 
 
 @pytest.mark.parametrize(
     "given", [{}, {"selective_gate": True}, {"confidence_threshold": 0.4, "retriever_activation": True}]
 )
-def test_a_threshold_that_nobody_set_or_that_has_an_effect_is_not_doubted(given: dict[str, Any]) -> None:
-    assert Settings.load({}, **given).doubts() == []
+def test_a_default_threshold_or_one_with_an_effect_gives_no_warning(given: dict[str, Any]) -> None:
+    assert Settings.load({}, **given).warnings() == []

@@ -31,7 +31,10 @@ def test_ids_come_from_the_environment() -> None:
     ("given", "said"),
     [
         ({"rules": [{"statement": "x", "id": "two words"}]}, "rules[0].id = 'two words', from code: is no id"),
-        ({"rules": [{"statement": "x", "id": "other"}]}, "is taken: other stands for all rules that are not loaded"),
+        (
+            {"rules": [{"statement": "x", "id": "other"}]},
+            "is reserved: other is the id of all rules that are not loaded",
+        ),
         ({"rules": [7]}, "rules[0] = 7, from code: Input should be a valid string"),
         ({"rules": [{"statment": "x"}]}, "did you mean statement?"),
         (

@@ -149,7 +149,7 @@ BROKEN = [
     ("critic.toml", b"workers = " + b"9" * 5000, "is no valid TOML: "),
     ("critic.toml", b"mode = '\xff'", "is not UTF-8: byte 8"),
     ("critic.yaml", b"mode: [", "is no valid YAML: "),
-    ("critic.yaml", b"- mode", "holds no names of settings at its top"),
+    ("critic.yaml", b"- mode", "has no names of settings at its top level"),
     ("critic.yaml", b"a: \x00", "is no valid YAML: "),
     ("critic.yaml", b"[" * 5000, "is no valid YAML: "),
 ]
@@ -187,7 +187,7 @@ def test_names_that_are_no_settings_are_refused_with_the_likely_one(tmp_path: Pa
         "mode = 'x', from env DRAFTCRITIC_mode: is no setting; did you mean DRAFTCRITIC_MODE?",
         f"confidence-threshold = 1, from file {path}: is no setting; did you mean confidence_threshold?",
         f"hooks = [], from file {path}: can only be given in code",
-        f"config = 'x', from file {path}: cannot stand in the file itself; set DRAFTCRITIC_CONFIG",
+        f"config = 'x', from file {path}: cannot be set in the file itself; set DRAFTCRITIC_CONFIG",
         f"xyzzy = 1, from file {path}: is no setting",
     ]
 

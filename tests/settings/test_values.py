@@ -162,10 +162,10 @@ def test_combinations_that_cannot_work_are_refused_with_the_way_out() -> None:
         "model_kwargs = {'seed': 1}, from env DRAFTCRITIC_MODEL_KWARGS: needs a model to build; "
         "set `model` to provider:name"
     )
-    assert "does nothing beside a model object" in one_problem(model=Chat(), model_kwargs={"seed": 1})
-    assert "holds model; the setting `model` names both" in one_problem(model="a:b", model_kwargs={"model": "c"})
+    assert "has no effect with a model object" in one_problem(model=Chat(), model_kwargs={"seed": 1})
+    assert "contains model; the setting `model` names both" in one_problem(model="a:b", model_kwargs={"model": "c"})
     assert one_problem(rules=["r"], rules_source="shop:rules") == (
-        "rules = ['r'], from code: does nothing beside `rules_source`; drop one, or let the source return these rules"
+        "rules = ['r'], from code: has no effect with `rules_source`; drop one, or let the source return these rules"
     )
     assert one_problem(fail_closed_tags=["pii", "x"], sensitive_tags=["pii"]) == (
         "fail_closed_tags = ['pii', 'x'], from code: no draft is ever tagged 'x'; add it to `sensitive_tags` or to a "

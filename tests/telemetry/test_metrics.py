@@ -34,7 +34,7 @@ from draftcritic.core import (
     Verdict,
 )
 from draftcritic.telemetry import TelemetryRecorder
-from draftcritic.telemetry._gauges import Depth, _tellers
+from draftcritic.telemetry._gauges import Depth, _callbacks
 from draftcritic.telemetry._metrics import Metrics
 
 
@@ -635,14 +635,14 @@ class TestGauges:
         harness = Harness()
         recorder, provider = weakref.ref(harness.recorder), weakref.ref(harness.meter_provider)
         number = id(harness.meter_provider)
-        assert number in _tellers
+        assert number in _callbacks
         del harness.recorder
         gc.collect()
         assert recorder() is None
         del harness
         gc.collect()
         assert provider() is None
-        assert number not in _tellers
+        assert number not in _callbacks
 
     def test_each_provider_tells_of_its_own(self) -> None:
         one, other = Harness(), Harness()

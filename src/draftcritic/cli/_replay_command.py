@@ -1,4 +1,4 @@
-"""`draftcritic replay`: what another policy, or another model, would have said of recorded turns."""
+"""`draftcritic replay`: review recorded turns again with another policy or model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from draftcritic.review._ports import CriticModel
 
 _EPILOG = """
-Reads OTLP JSON lines, Jaeger, Phoenix, Langfuse, LangSmith, Inspect, tau2, or rows of draftcritic itself; the kind is
-told by the content. Without --model nothing is asked and nothing is paid. Exit code 3 when the money limit or failures
+Reads OTLP JSON lines, Jaeger, Phoenix, Langfuse, LangSmith, Inspect, tau2, or rows of draftcritic itself; the
+format is detected from the content. Without --model no model is called. Exit code 3 when the money limit or failures
 left drafts uncovered.
 """
 _NOT_COVERED = 3

@@ -1,4 +1,4 @@
-"""`draftcritic settings`: what holds here, and where each value came from."""
+"""`draftcritic settings`: the effective settings, and the source of each value."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 _EPILOG = """
 Reads the environment and the configuration file as the plugin would, started from this directory.
-Settings that code gives are not known here. Secrets are shown as ***. Exit code 2 when a setting is wrong.
+Settings that code gives are not included. Secrets are shown as ***. Exit code 2 when a setting is wrong.
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command `settings` with its options."""
-    parser = subparsers.add_parser("settings", help="show what holds and where it came from", epilog=_EPILOG)
+    parser = subparsers.add_parser("settings", help="show the effective settings and their sources", epilog=_EPILOG)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print all settings, or on standard error everything that is wrong with them.
+    """Print all settings, or their problems on standard error.
 
     Returns:
-        0 when the settings hold, 2 when not.
+        0 when the settings are valid, 2 when not.
     """
     from draftcritic.settings._fields import SettingsError
     from draftcritic.settings._model import Settings
 
     # A console script does not look for modules here; an agent under opentelemetry-instrument does.
-    if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
+    if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path contains strings
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
         settings = Settings.load()
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps({"problems": [asdict(problem) for problem in error.problems]}, indent=2))
         print(error, file=sys.stderr)
         return 2
-    for doubt in settings.doubts():
-        print(doubt, file=sys.stderr)
+    for warning in settings.warnings():
+        print(warning, file=sys.stderr)
     rows = _rows(settings)
     if args.json:
         print(json.dumps({name: {"value": value, "origin": origin} for name, value, origin in rows}, indent=2))

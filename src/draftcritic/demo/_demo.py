@@ -1,4 +1,4 @@
-"""Which instrumentations the demo's child process loads.
+"""The demo: runs the example agent in a child process and prints its telemetry.
 
 Several packages register under the entry-point name `langchain`, so `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`
 cannot choose among them, and with two of them loaded every span of the agent comes twice. A distro is where
@@ -72,7 +72,7 @@ _WIDTH_OF_FILES = 250
 
 
 class DemoError(Exception):
-    """The demo cannot run as it was asked to; the message says what to change."""
+    """The demo cannot run with these options; the message says what to change."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _telemetry(receiver: OtlpReceiver | None) -> dict[str, str]:
     if receiver is None:
         return {}
     return {
-        # The reasons stay in this demo, which prints them.
+        # The demo prints the reasons, and they do not leave it.
         names.CAPTURE_CONTENT: os.environ.get(names.CAPTURE_CONTENT, "SPAN_ONLY"),
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
@@ -196,7 +196,7 @@ def _telemetry(receiver: OtlpReceiver | None) -> dict[str, str]:
 def _models(options: DemoOptions, script_url: str | None) -> dict[str, str]:
     """The variables that name the two models and where they are to be found."""
     base_url = options.base_url or os.environ.get("OPENAI_BASE_URL")
-    # A server of one's own rarely asks for a key, and the client insists on having one.
+    # A self-hosted server rarely needs a key, but the client requires one.
     key = os.environ.get("OPENAI_API_KEY") or ("unused" if base_url or script_url else "")
     env = {"OPENAI_API_KEY": key} if key else {}
     if script_url is not None:
@@ -248,6 +248,6 @@ def _stop(child: subprocess.Popen[bytes]) -> int:
             child.wait(_TERMINATE_WITHIN_S)
         except subprocess.TimeoutExpired:
             child.kill()
-        # An agent that ends well on SIGTERM has not finished its conversation all the same.
+        # An agent that exits with 0 on SIGTERM has still not finished its conversation.
         return child.wait() or 1
     return child.returncode

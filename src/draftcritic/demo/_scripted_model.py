@@ -1,14 +1,14 @@
 """A scripted chat model on loopback that speaks the OpenAI wire protocol.
 
-`llmock` serves the protocol (streams, tool calls, usage); what it says stands in a script: a JSON list whose
-entries are tried in order, the first that fits answers. An entry holds
+`llmock` serves the protocol (streams, tool calls, usage). Its answers come from a script: a JSON list whose entries
+are tried in order; the first match answers. An entry has
 
 - `model`: the requested model, shell wildcards allowed;
 - `user`: text within the last user message, or `prompt`: text anywhere in the messages;
 - `tool`: text within the tool result that ends the messages; without it the messages must not end in one;
 - and the answer: `text`, `json` (sent as text) or `calls` (`name` and `arguments` each).
 
-A request that no entry fits gets HTTP 404 with the reason, so a gap in a script is never papered over.
+A request that no entry fits gets HTTP 404 with the reason, so a gap in a script is always visible.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 DEFAULT_SCRIPT = Path(__file__).with_name("script.json")
 AGENT_MODEL = "gpt-4o-mini"
-"""The model whose lines the default script holds for the agent."""
+"""The agent's model in the default script."""
 CRITIC_MODEL = "gpt-4.1-nano"
-"""The model whose lines the default script holds for the critic."""
+"""The critic's model in the default script."""
 
 _LONGEST_REQUEST = 8 * 1024 * 1024
 _NO_LINE = -1
@@ -48,7 +48,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Line:
-    """One entry of a script; the module's docstring tells the fields."""
+    """One entry of a script; the module's docstring describes the fields."""
 
     model: str
     user: str | None = None
@@ -147,7 +147,7 @@ class _ForLine(Match):
 
 
 class _ChooseLine:
-    """ASGI middleware: reads the request, notes which line fits, and hands the request on untouched."""
+    """ASGI middleware: reads the request, records which line matches, and passes the request on unchanged."""
 
     def __init__(self, app: App, lines: Sequence[Line]) -> None:
         self._app = app

@@ -117,7 +117,7 @@ def _describe_review(label: Text, span: Span) -> None:
 
 def _verdicts(points: Iterable[Point]) -> Table:
     by_verdict = totals(points, names.METRIC_REVIEWS, "verdict").items()
-    # Reviews that nobody judged have no verdict, and are not part of the rate.
+    # Reviews without a verdict are not part of the rate.
     counts = {verdict: count for (verdict,), count in by_verdict if verdict and verdict != names.VERDICT_NONE}
     total = sum(counts.values())
     table = _table("Verdicts", "verdict", "reviews", "share")
@@ -131,7 +131,7 @@ def _gate(points: Iterable[Point]) -> Table:
     counts = totals(points, names.METRIC_GATE_DECISIONS, "gate.decision", "gate.reason")
     table = _table("Gate", "decision", "reason", "answers", text_columns=2)
     for (decision, reason), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
-        # The critic's own calls come by the gate, too, and are no answers of the agent.
+        # The critic's own calls are counted here too, but are not answers of the agent.
         if count and reason != GateReason.NESTED.value:
             table.add_row(decision, reason, f"{count:.0f}")
     return table
@@ -159,7 +159,7 @@ def _agent_usage(found: Iterable[Trace]) -> dict[str, tuple[int, int, float | No
         for node in trace.nodes:
             span = node.span
             given, taken = (span.attributes.get(f"gen_ai.usage.{way}_tokens") for way in ("input", "output"))
-            # A span above the model calls may sum them up once more.
+            # A parent span may contain the sum of its model calls.
             is_call = span.attributes.get(names.GEN_AI_OPERATION_NAME) == "chat"
             if is_call and span.span_id not in hidden and isinstance(given, int) and isinstance(taken, int):
                 model = _said(span, "gen_ai.response.model", "gen_ai.request.model")

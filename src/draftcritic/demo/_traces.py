@@ -70,8 +70,8 @@ class Point:
         metric, unit: The instrument.
         labels: Attributes of the series, sorted by name.
         value: The counter's or gauge's value, a histogram's sum.
-        count: How many measurements a histogram holds; 1 otherwise.
-        adds_up: Points of the series are to be added; otherwise the latest one holds.
+        count: How many measurements a histogram has; 1 otherwise.
+        adds_up: Points of the series are added up; otherwise the latest one is the value.
         time_ns: Nanoseconds since the epoch.
     """
 
@@ -114,7 +114,7 @@ def spans_of(request: ExportTraceServiceRequest) -> Iterator[Span]:
 
 
 def points_of(request: ExportMetricsServiceRequest) -> Iterator[Point]:
-    """The points of one export; exponential histograms and summaries are passed over."""
+    """The points of one export; exponential histograms and summaries are skipped."""
     for resource in request.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
@@ -122,7 +122,7 @@ def points_of(request: ExportMetricsServiceRequest) -> Iterator[Point]:
 
 
 def events_of(request: ExportLogsServiceRequest) -> Iterator[Event]:
-    """The events of one export; log records without an event name are passed over."""
+    """The events of one export; log records without an event name are skipped."""
     for resource in request.resource_logs:
         for scope in resource.scope_logs:
             for record in scope.log_records:
@@ -136,7 +136,7 @@ def events_of(request: ExportLogsServiceRequest) -> Iterator[Event]:
 
 
 def totals(points: Iterable[Point], metric: str, *keys: str) -> dict[tuple[str, ...], float]:
-    """What a metric stands at, added up by some of its labels.
+    """Return the current value of a metric, summed by some of its labels.
 
     Args:
         points: Everything received.

@@ -28,7 +28,7 @@ _BANDS = (0.55, 0.7, 0.8, 0.88, 0.93)
 
 
 def accepts(row: Row) -> bool:
-    """Whether the row holds a pair or a draft."""
+    """Return whether the row contains a pair or a draft."""
     if "fabricated_draft" in row:
         return isinstance(row["fabricated_draft"], str) and "fake_token" in row
     if not isinstance(row.get("draft"), str) or "label" in row:

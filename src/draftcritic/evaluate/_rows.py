@@ -34,7 +34,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise ValueError(f"{path}: there is no such file or folder")
     files = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS)) if path.is_dir() else [path]
     if not files:
-        raise ValueError(f"{path}: holds no file {', '.join(ENDINGS)}")
+        raise ValueError(f"{path}: contains no file {', '.join(ENDINGS)}")
     for file in files:
         yield from _rows_of(file)
 
@@ -50,7 +50,7 @@ def label_like(row: Row) -> str | None:
 
 
 def _encoding_of(file: Path) -> str:
-    """Return the encoding that the first bytes of a file tell; some editors and shells write UTF-16."""
+    """Return the encoding of a file by its first bytes; some editors and shells write UTF-16."""
     opener = gzip.open if file.suffix == ".gz" else open
     with opener(file, "rb") as content:
         return "utf-16" if content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Z_95 = 1.959964
-"""Standard deviations on each side that hold 95 % of a normal distribution."""
+"""Standard deviations on each side that contain 95 % of a normal distribution."""
 
 
 def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
@@ -89,7 +89,7 @@ class Table:
             yield f"  {example.error}: {example.where}: {example.text}"[:_WIDTH]
 
     def as_dict(self, worst: int) -> dict[str, Any]:
-        """Return the table as a value that JSON can hold."""
+        """Return the table as a JSON value."""
         return {
             "title": self.title,
             "rows": [

@@ -1,4 +1,4 @@
-"""Settings: one typed class, three sources, and errors that name the way out."""
+"""Settings: one typed class, three sources, and errors that say how to fix them."""
 
 from draftcritic.settings._display import without_secrets
 from draftcritic.settings._fields import Problem, SettingsError

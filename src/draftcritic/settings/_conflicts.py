@@ -1,4 +1,4 @@
-"""Turns what pydantic found, and what cannot work together, into problems a reader can act on."""
+"""Validation problems, conflicts between settings, and warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def problems_of(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> list[Problem]:
-    """Return every value that pydantic refused."""
+    """Return a problem for every value that pydantic rejected."""
     return [_problem(detail, fields, origins) for detail in error.errors(include_url=False)]
 
 
@@ -49,20 +49,20 @@ def _path(place: tuple[int | str, ...]) -> str:
     return str(first) + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)
 
 
-def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem]:
-    """Yield the combinations that cannot work, as far as no `invalid` setting takes part in them."""
+def conflicts(settings: Settings, invalid: Collection[str]) -> Iterator[Problem]:
+    """Yield the combinations that cannot work, except those that contain an `invalid` setting."""
     if not {"model", "model_kwargs"} & set(invalid) and settings.model_kwargs:
         if settings.model is None:
             yield _combination(settings, "model_kwargs", "needs a model to build; set `model` to provider:name")
         elif not isinstance(settings.model, str):
-            reason = "does nothing beside a model object; set it on the object, or give `model` as provider:name"
+            reason = "has no effect with a model object; set it on the object, or give `model` as provider:name"
             yield _combination(settings, "model_kwargs", reason)
-    said = settings.background and settings.origin("background") != DEFAULT_ORIGIN
-    if not {"mode", "background"} & set(invalid) and settings.mode is Mode.ENFORCE and said:
-        reason = "cannot work with mode = enforce, which lets no draft out before its verdict; drop it, or use observe"
+    explicit = settings.background and settings.origin("background") != DEFAULT_ORIGIN
+    if not {"mode", "background"} & set(invalid) and settings.mode is Mode.ENFORCE and explicit:
+        reason = "cannot work with mode = enforce, which releases no draft before its verdict; drop it, or use observe"
         yield _combination(settings, "background", reason)
     if not {"rules", "rules_source"} & set(invalid) and settings.rules and settings.rules_source is not None:
-        reason = "does nothing beside `rules_source`; drop one, or let the source return these rules"
+        reason = "has no effect with `rules_source`; drop one, or let the source return these rules"
         yield _combination(settings, "rules", reason)
     if not {"fail_closed_tags", "sensitive_tags", "preferences"} & set(invalid):
         tags: set[str] = set(settings.sensitive_tags).union(*(p.sensitive_tags for p in settings.preferences))
@@ -75,11 +75,11 @@ def impossible(settings: Settings, invalid: Collection[str]) -> Iterator[Problem
             yield _combination(settings, "fail_closed_tags", reason)
     if not {"preferences", "rules"} & set(invalid):
         yield from _repeated_ids(settings)
-    yield from _impossible_limits(settings, set(invalid))
+    yield from _limit_conflicts(settings, set(invalid))
 
 
 def _repeated_ids(settings: Settings) -> Iterator[Problem]:
-    """Yield the setting with an id that two preferences or rules have: they would be counted as one."""
+    """Yield the setting with an id that two preferences or rules share: telemetry would count them as one."""
     seen: set[str] = set()
     for name in ("preferences", "rules"):
         for item in getattr(settings, name):
@@ -89,8 +89,8 @@ def _repeated_ids(settings: Settings) -> Iterator[Problem]:
             seen.add(given)
 
 
-def _impossible_limits(settings: Settings, invalid: set[str]) -> Iterator[Problem]:
-    """Yield what a circuit can never meet."""
+def _limit_conflicts(settings: Settings, invalid: set[str]) -> Iterator[Problem]:
+    """Yield the conditions of the circuit that can never be met."""
     latency = settings.circuit_latency
     if not {"circuit_latency", "timeout"} & invalid and latency is not None and latency >= settings.timeout:
         reason = f"is never met: after `timeout` = {settings.timeout} a call has failed; set it lower, or drop it"
@@ -113,8 +113,8 @@ def _combination(settings: Settings, name: str, reason: str) -> Problem:
     return Problem(name, settings.origin(name), shown(value), reason)
 
 
-def doubts(settings: Settings) -> Iterator[str]:
-    """Yield what can work, and yet not as it was surely meant."""
+def warnings(settings: Settings) -> Iterator[str]:
+    """Yield the combinations that are valid but probably not intended, each with a fix."""
     needed = window_needed(settings)
     if settings.circuit_failure_rate and window_of(settings) < needed:
         reason = (
@@ -127,7 +127,7 @@ def doubts(settings: Settings) -> Iterator[str]:
 
 
 def _idle_threshold(settings: Settings) -> Iterator[str]:
-    """Yield a threshold that somebody set and that no draft, or hardly any, is measured by."""
+    """Yield a warning for an explicit threshold that has no effect on drafts."""
     if settings.origin("confidence_threshold") == DEFAULT_ORIGIN:
         return
     reason = ""

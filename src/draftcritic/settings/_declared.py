@@ -1,4 +1,4 @@
-"""Every setting: its type, its default, and what the reference says of it."""
+"""Every setting: its type, its default, and its description in the reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUDGET = "a number above 0, or a table of SKUs to numbers, `*` for any other; J
 
 
 class DeclaredSettings(BaseSettings):
-    """The settings as pydantic reads them; `Settings` is what a reader of them uses."""
+    """The fields of `Settings`, as pydantic reads them."""
 
     model_config = SettingsConfigDict(
         arbitrary_types_allowed=True,
@@ -30,7 +30,7 @@ class DeclaredSettings(BaseSettings):
     mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate, enforce", default=Mode.OBSERVE)
     background: bool = setting(
         "Review in background threads: no draft waits for its review.",
-        "true, false; not true beside mode = enforce, which always waits",
+        "true, false; not true with mode = enforce, which always waits",
         default=True,
     )
     streams: types.StreamsWord = setting(
@@ -59,16 +59,16 @@ class DeclaredSettings(BaseSettings):
         "Skip trivial acknowledgements, and fire on everything else.", "true, false", default=False
     )
     sensitive_tags: types.Words = setting(
-        "Tags of activated memory that make the gate fire, beside those of the preferences.", _LIST, default=()
+        "Tags of activated memory that make the gate fire, in addition to those of the preferences.", _LIST, default=()
     )
     read_only_tools: types.Words = setting(
         "Tools that change nothing; a call of any other fires the selective gate.", _LIST, default=()
     )
     identifier_keys: types.Words = setting(
-        "Keys of identifiers that the fabrication check knows beside its own.", _LIST, default=()
+        "Keys of identifiers that the fabrication check knows in addition to its own.", _LIST, default=()
     )
     identifier_patterns: types.IdentifierPatterns = setting(
-        "Regular expressions of identifiers that the fabrication check knows beside its own.",
+        "Regular expressions of identifiers that the fabrication check knows in addition to its own.",
         "a list of regular expressions that match in linear time, or a text with commas outside of brackets",
         default=(),
     )
@@ -76,7 +76,7 @@ class DeclaredSettings(BaseSettings):
         "Words and tokens that no fabrication finding is about, such as names of products.", _LIST, default=()
     )
     tool_actions: types.ToolActions = setting(
-        "What a tool does when its name does not tell: words of actions that a draft may then claim.",
+        "What a tool does when its name does not say it: words of actions that a draft may then claim.",
         "a table of names of tools to a list of words, e.g. {crm_sync: [update, add]}; JSON in the environment",
         default={},
     )
@@ -138,17 +138,17 @@ class DeclaredSettings(BaseSettings):
         default=Policy.on_unjudged,
     )
     default_revision: types.Text = setting(
-        "Stands in for the draft when the critic says revise and gives no text.",
+        "Replaces the draft when the critic says revise and gives no text.",
         "a text",
         default=Policy.default_revision,
     )
     default_refusal: types.Text = setting(
-        "Stands in for the draft when the critic says refuse and gives no text.",
+        "Replaces the draft when the critic says refuse and gives no text.",
         "a text",
         default=Policy.default_refusal,
     )
     refusal_texts: types.RefusalTexts = setting(
-        "What stands in for a refused draft, by the language of the conversation, in place of the critic's own words.",
+        "Replaces a refused draft, by the language of the conversation, instead of the critic's own words.",
         "a table of language codes to texts, `*` for any other; JSON in the environment",
         default={},
     )

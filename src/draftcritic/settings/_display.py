@@ -18,13 +18,13 @@ LONGEST_INTEGER = 256
 MAX_DEPTH = 16
 """Levels of nested values that are shown; what is deeper may contain itself."""
 MAX_VALUES = 2000
-"""Values that are shown of one setting: a few that share their parts can stand for billions."""
+"""Values that are shown of one setting: aliases can expand a few values to billions."""
 _CUT = "..."
 _PREFERENCE = ("statement", "priority", "sensitive_tags", "id")
 
 
 def without_secrets(value: Any) -> Any:
-    """`value` in plain JSON types, with what looks like a secret replaced by `***`."""
+    """Return `value` in plain JSON types, with what looks like a secret replaced by `***`."""
     return _Display().plain(value, 0)
 
 
@@ -91,7 +91,7 @@ def _scalar(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """One bounded line that shows `value`, without secrets."""
+    """Return `value` as one bounded line, without secrets."""
     plain = without_secrets(value)
     # What is no plain value is named without quotes: `<object of ...>`.
     line = repr(plain) if isinstance(value, _QUOTED) or not isinstance(plain, str) else plain

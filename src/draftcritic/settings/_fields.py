@@ -1,4 +1,4 @@
-"""What is said of a setting that cannot hold."""
+"""Declaration of a setting, and the error for invalid settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Problem:
         setting: the name of the setting, with the place inside it, e.g. `preferences[1].priority`.
         origin: where the value came from: an environment variable, a file and key, or `code`.
         value: the value as it may be shown: secrets and long texts are cut. None when there is none to show.
-        reason: what is wrong with it, and the way out when there is one.
+        reason: what is wrong with it, and how to fix it.
         allowed: what the setting takes.
     """
 
@@ -37,17 +37,17 @@ class Problem:
         value = "" if self.value is None else f" = {self.value}"
         allowed = f" (allowed: {self.allowed})" if self.allowed else ""
         line = f"{self.setting}{value}, from {self.origin}: {self.reason}{allowed}"
-        # Names and paths are given from outside: a line break in one must not start a new line of a log.
+        # Names and paths come from outside: a line break in one must not start a new line of the log.
         return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 class SettingsError(ValueError):
-    """Settings that cannot hold, with every problem that was found.
+    """Invalid settings, with every problem that was found.
 
     Its text is one line a problem. Nothing in it, nor in a chained exception, shows a secret.
 
     Attributes:
-        problems: all of them, in the order in which they were met.
+        problems: all problems, in the order in which they were found.
     """
 
     problems: tuple[Problem, ...]
@@ -72,8 +72,8 @@ def setting(meaning: str, takes: str, *, default: Any = None, in_code: bool = Fa
     Args:
         meaning: one sentence for the reference.
         takes: what is allowed, for the reference and for errors.
-        default: what holds when no source says anything.
-        in_code: no text can express it.
+        default: the value when no source gives one.
+        in_code: the value cannot be expressed as text.
         repr: whether the value is shown; objects may hold secrets.
     """
     return Field(default, description=meaning, json_schema_extra={"allowed": takes, "code_only": in_code}, repr=repr)

@@ -1,4 +1,4 @@
-"""The one class that holds every setting."""
+"""The class `Settings`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from draftcritic.core._policy import LimitRules, Policy
 from draftcritic.review._file_watch import Stamp
-from draftcritic.settings._conflicts import doubts, impossible, problems_of
+from draftcritic.settings._conflicts import conflicts, problems_of, warnings
 from draftcritic.settings._declared import DeclaredSettings
 from draftcritic.settings._fields import Problem, SettingsError, code_only
 from draftcritic.settings._origins import (
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class Settings(DeclaredSettings):
-    """What the plugin goes by: from code, then `DRAFTCRITIC_*`, then the file of `config`, then the defaults.
+    """The settings of the plugin: from code, then `DRAFTCRITIC_*`, then the file of `config`, then the defaults.
 
-    The first source that says something about a setting decides; nothing is merged. An empty variable and None
-    count as not said. `Settings(...)` and `Settings.load(...)` read the same sources. Objects are immutable.
+    The first source that gives a setting wins; nothing is merged. An empty variable and None count as not given.
+    `Settings(...)` and `Settings.load(...)` read the same sources. Objects are immutable.
 
     Raises:
-        SettingsError: with every value that is not allowed, every name that is no setting, and every combination
-            that cannot work.
+        SettingsError: with every value that is not allowed, every unknown name, and every combination that
+            cannot work.
     """
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -55,17 +55,17 @@ class Settings(DeclaredSettings):
         invalid = frozenset(problem.setting.partition("[")[0].partition(".")[0] for problem in refused)
         problems = [*now.problems, *refused]
         if refused:
-            # Once more without what cannot hold: then the combinations of the rest are known too.
+            # Read again without the invalid settings, to find the conflicts of the rest too.
             now.left_out = invalid
             self._fill(now, known)
         self._origins = now.origins
         if not any(problem.setting == "config" for problem in problems):
-            problems += impossible(self, invalid)
+            problems += conflicts(self, invalid)
         if problems:
             raise SettingsError(problems)
         environ = {name: text for name, text in now.environ.items() if name.startswith(ENV_PREFIX)}
         if self.config is not None:
-            # Where it is now: the process may go to another directory before the file is read again.
+            # The absolute path: the process may change its directory before the file is reloaded.
             if code.get("config") is not None:
                 code["config"] = self.config
             else:
@@ -88,7 +88,7 @@ class Settings(DeclaredSettings):
         """Read all sources.
 
         Args:
-            environ: stands in for the process's environment.
+            environ: used in place of the process's environment.
             **code: settings that code gives; they win over every other source.
 
         Raises:
@@ -113,26 +113,26 @@ class Settings(DeclaredSettings):
         return init_settings, EnvironSource(settings_cls), FileSource(settings_cls)
 
     def reread(self) -> Self:
-        """Return what the same code and environment say together with the file as it is now.
+        """Return the settings of the same code and environment with the current content of the file.
 
         Raises:
-            SettingsError: see the class; also when the file is empty and was not, as it is between the moment in which
-                a writer opens it and the one in which it writes.
+            SettingsError: see the class; also when the file has become empty, as it is after a writer has opened it
+                and before it writes.
         """
         environ, code = self._sources
         now = type(self).load(environ, **code)
         if now._blank and not self._blank:
-            reason = "is empty and was not: it is taken as not yet written; for no settings at all leave a comment"
+            reason = "has become empty and may not be written yet; for no settings at all leave a comment in it"
             raise SettingsError([Problem("config", self.origin("config"), str(self.config), reason)])
         return now
 
     @property
     def stamp(self) -> Stamp:
-        """What the file of `config` was when it was read, for `draftcritic.review.WatchedFile`; None without one."""
+        """The stamp of the file of `config` when it was read, for `draftcritic.review.WatchedFile`; else None."""
         return self._stamp
 
     def origin(self, name: str) -> str:
-        """Where the value of a setting came from.
+        """Return the source of a setting's value.
 
         Returns:
             `code`, `env DRAFTCRITIC_<NAME>`, `file <path>` or `default`.
@@ -145,12 +145,12 @@ class Settings(DeclaredSettings):
         return self._origins.get(name, DEFAULT_ORIGIN)
 
     def policy(self) -> Policy:
-        """Return what the gate and the reflection go by.
+        """Return the policy of the gate and the reflection.
 
-        Here, and not when settings are read, the import strings of `gate` and `rules_source` are imported.
+        The import strings of `gate` and `rules_source` are imported here, not when settings are read.
 
         Raises:
-            SettingsError: an import string leads nowhere.
+            SettingsError: an import string cannot be imported.
         """
         from draftcritic.settings._to_policy import policy_of
 
@@ -162,12 +162,12 @@ class Settings(DeclaredSettings):
 
         return rule_ids_of(self)
 
-    def doubts(self) -> list[str]:
-        """Return what can work, and yet not as it was surely meant, each with the way out."""
-        return list(doubts(self))
+    def warnings(self) -> list[str]:
+        """Return a line for each combination that is valid but probably not intended, with a fix."""
+        return list(warnings(self))
 
     def limits(self) -> LimitRules:
-        """Return what keeps drafts from the reflection."""
+        """Return the limits of the reflection."""
         from draftcritic.settings._to_policy import limits_of
 
         return limits_of(self)

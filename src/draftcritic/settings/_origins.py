@@ -1,4 +1,4 @@
-"""Where settings come from, and which of them said what."""
+"""The sources of settings, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Reading:
         origins: where each value was found; a setting at its default is missing.
         problems: what was wrong with the sources themselves.
         left_out: settings that must not be read.
-        stamp: tells whether the file of `config` has changed since it was read.
-        blank: that file holds nothing, not even a comment.
+        stamp: shows whether the file of `config` has changed since it was read.
+        blank: that file is empty, without even a comment.
     """
 
     environ: Mapping[str, str]
@@ -70,11 +70,11 @@ class Reading:
     blank: bool = False
 
     def take(self, pairs: Iterable[tuple[str, Any]], origin: str, before: Collection[str]) -> dict[str, Any]:
-        """Return those `pairs` that say something which no earlier source said.
+        """Return those `pairs` that no earlier source has given.
 
         Args:
             pairs: names of settings and their values.
-            origin: where they stand; `{name}` and `{NAME}` are filled in.
+            origin: their source; `{name}` and `{NAME}` are filled in.
             before: the settings that an earlier source has given.
         """
         taken = {}
@@ -85,12 +85,12 @@ class Reading:
         return taken
 
     def refuse(self, setting: str, origin: str, value: Any, reason: str, allowed: str = "") -> None:
-        """Note something that is wrong with a source."""
+        """Record a problem of a source."""
         text = None if value is None else shown(value)
         self.problems.append(Problem(setting, origin, text, reason, allowed))
 
     def refuse_unknown(self, name: str, origin: str, value: Any, known: str = "{name}") -> None:
-        """Note a name that is no setting; `known` is how this source spells one."""
+        """Record an unknown name; `known` is how this source spells a setting."""
         like = difflib.get_close_matches(name.lower().replace("-", "_"), self.names, n=1, cutoff=0.7)
         hint = f"; did you mean {known.format(name=like[0], NAME=like[0].upper())}?" if like else ""
         self.refuse(name, origin, HIDDEN if is_secret_name(name) else value, f"is no setting{hint}")
@@ -154,7 +154,7 @@ class FileSource(_Source):
         for name, value in content.items():
             origin = f"file {path}"
             if name == "config":
-                self.reading.refuse(name, origin, value, "cannot stand in the file itself; set DRAFTCRITIC_CONFIG")
+                self.reading.refuse(name, origin, value, "cannot be set in the file itself; set DRAFTCRITIC_CONFIG")
             elif name in self.reading.code_only:
                 self.reading.refuse(name, origin, value, "can only be given in code")
             elif name not in self.reading.names:
@@ -193,14 +193,14 @@ def read_text(path: Path) -> str:
 
 
 def parsed(text: str, path: Path) -> Mapping[Any, Any]:
-    """Return what the text of a file says.
+    """Return the content of a file.
 
     Raises:
-        ValueError: it is not what the name of the file says.
+        ValueError: the text is not valid in the format of the file's name.
     """
     content = _parse_toml(text) if path.suffix.lower() == ".toml" else _parse_yaml(text)
     if not isinstance(content, Mapping):
-        raise ValueError("holds no names of settings at its top")  # noqa: TRY004 - one kind of error for a file
+        raise ValueError("has no names of settings at its top level")  # noqa: TRY004 - one kind of error for a file
     return content
 
 

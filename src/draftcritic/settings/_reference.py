@@ -1,4 +1,4 @@
-"""The table of all settings, made from the class."""
+"""The reference table of all settings, generated from the class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from draftcritic.settings._origins import ENV_PREFIX
 
 
 def reference_table() -> str:
-    """All settings as a Markdown table; `docs/settings.md` holds it."""
+    """Return all settings as a Markdown table, as in `docs/settings.md`."""
     head = ["| setting | environment | default | allowed | meaning |", "| --- | --- | --- | --- | --- |"]
     rows = []
     for name, field in Settings.model_fields.items():

@@ -1,4 +1,4 @@
-"""From settings to what the gate and the reflection go by."""
+"""Conversion of settings to a policy and limits."""
 
 from __future__ import annotations
 

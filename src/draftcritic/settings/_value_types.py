@@ -1,4 +1,4 @@
-"""The kinds of values that settings hold, and how each reads what it is given."""
+"""The types of settings' values, with their parsers and validators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HARD_FLOORS = (
     GateReason.INTENT_AMBIGUOUS,
     GateReason.CLAIMS,
 )
-"""The signals that make the selective gate fire whatever else holds."""
+"""The signals that always make the selective gate fire."""
 _IMPORT_STRING = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 TEXT, TABLE = "<text>", "<table>"
 """How pydantic names the two forms of a rule in an error's place."""
@@ -130,7 +130,7 @@ def _comma_separated(value: Any) -> Any:
 
 
 def _patterns(value: Any) -> Any:
-    """As `_comma_separated`, with the commas that stand inside brackets left alone: `ok{1,3}` is one pattern.
+    """As `_comma_separated`, without splitting at commas inside brackets: `ok{1,3}` is one pattern.
 
     A text is a JSON list only when it starts with a bracket and a quote: `[oö]k` is a pattern.
     """
@@ -150,7 +150,7 @@ def _patterns(value: Any) -> Any:
 
 
 def _lines(value: Any) -> Any:
-    """A text is a JSON list when it starts with a bracket, else one entry a line: sentences hold commas."""
+    """A text is a JSON list when it starts with a bracket, else one entry a line, because sentences contain commas."""
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
@@ -192,7 +192,7 @@ def _model(value: Any) -> Any:
 def _model_kwargs(value: dict[str, Any]) -> dict[str, Any]:
     taken = sorted({"model", "model_provider"} & value.keys())
     if taken:
-        raise ValueError(f"holds {' and '.join(taken)}; the setting `model` names both, as provider:name")
+        raise ValueError(f"contains {' and '.join(taken)}; the setting `model` names both, as provider:name")
     return value
 
 
@@ -293,7 +293,7 @@ def _rule_id(text: str) -> str:
     if text and not _RULE_ID.fullmatch(text):
         _refuse("is no id: write 1 to 64 letters, digits, dots, hyphens or underscores, the first a letter")
     if text == OTHER_RULE:
-        _refuse(f"is taken: {OTHER_RULE} stands for all rules that are not loaded")
+        _refuse(f"is reserved: {OTHER_RULE} is the id of all rules that are not loaded")
     return text
 
 

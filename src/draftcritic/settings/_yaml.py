@@ -43,7 +43,7 @@ def _check(root: yaml.Node) -> None:
 
 
 def _size(node: yaml.Node, sizes: dict[int, int], above: set[int]) -> int:
-    """Return how many values a node stands for when every alias is written out."""
+    """Return how many values a node has when every alias is expanded."""
     if id(node) in above:
         raise ValueError(f"an alias contains itself{_place(node)}")
     if id(node) in sizes:

@@ -1,4 +1,4 @@
-"""Cleans values before they go over the wire, and says whether content may."""
+"""Attribute values that every exporter can encode, and the switch for content capture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT_MARK = "...[cut]"
 
 _INT64 = 2**63
 _MAX_DIGITS = 64
-"""Beyond it a number is no token count or id any more, and turning it into text gets slow."""
+"""A longer number is neither a token count nor an id, and converting it to text is slow."""
 
 logger = logging.getLogger("draftcritic")
 
@@ -51,7 +51,7 @@ class Capture(Enum):
 
 
 def capture_from_environment(environ: Mapping[str, str] | None = None) -> Capture:
-    """Read the switch; an unknown word lets nothing out and is logged."""
+    """Read the switch; an unknown word is logged and captures nothing."""
     word = (os.environ if environ is None else environ).get(names.CAPTURE_CONTENT, "").strip().upper()
     if not word:
         return Capture.NO_CONTENT
@@ -71,10 +71,9 @@ def capture_from_environment(environ: Mapping[str, str] | None = None) -> Captur
 def clean_text(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` as every exporter can encode it, at most `limit` characters long.
 
-    A surrogate without its partner becomes U+FFFD, a pair becomes the character it stands for. A longer text ends
-    in `CUT_MARK`.
+    A lone surrogate becomes U+FFFD, a pair becomes the character it encodes. A longer text ends in `CUT_MARK`.
     """
-    # One more than the limit tells a longer text from a fitting one, and the rest is never looked at.
+    # One character more than the limit is enough to see that the text is too long; the rest is never read.
     plain = str.__str__(text)[: limit + 1]
     if not plain.isascii():
         plain = _without_lone_surrogates(plain)
@@ -84,7 +83,7 @@ def clean_text(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def clean_texts(texts: Iterable[Any], limit: int = MAX_TEXT) -> list[str]:
-    """Clean each text of a list; what is no text is left out, and what follows `MAX_ITEMS` too."""
+    """Clean each text of a list. Other types are left out, and so is what follows `MAX_ITEMS`."""
     return [clean_text(text, limit) for text in texts if isinstance(text, str)][:MAX_ITEMS]
 
 
@@ -122,14 +121,14 @@ def put(attributes: dict[str, Value], name: str, value: Any, limit: int = MAX_TE
 
 
 def count_of(value: Any) -> int | None:
-    """Return a token count, or None for what cannot be one."""
+    """Return a token count, or None for a value that cannot be one."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _INT64:
         return None
     return int(value)
 
 
 def amount_of(value: Any) -> float | None:
-    """Return a finite amount of at least 0 as a double, or None for what is none."""
+    """Return a finite amount of at least 0 as a double, or None for any other value."""
     if type(value) is float:
         return value if 0 <= value < _INT64 else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _INT64:

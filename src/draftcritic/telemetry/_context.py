@@ -1,4 +1,4 @@
-"""Finds where a draft stands in its trace."""
+"""The trace context of a draft, and the scope of the critic's own call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
 
 
 def capture_origin(run_id: Any = None) -> Origin:
-    """Return where the current code stands.
+    """Return the trace context of the current code.
 
     The current span is the parent. OpenInference never makes its spans current, so without a current span its open
     span of the run is taken.
@@ -120,8 +120,8 @@ _stamped: WeakSet[Any] = WeakSet()
 _inside: ContextVar[bool] = ContextVar("draftcritic_inside_call", default=False)
 
 
-class Surroundings:
-    """A block whose spans belong to the review: for `with`, in synchronous code or inside one coroutine."""
+class CriticCallScope:
+    """A `with` block whose spans belong to the review, in synchronous code or inside one coroutine."""
 
     __slots__ = ("_context", "_mark", "_token")
 
@@ -142,7 +142,7 @@ class Surroundings:
         if self._mark is None or self._token is None:
             return
         try:
-            # Tells whether this is still the context that was entered: `detach` itself would log when it is not.
+            # Fails in any context but the one that was entered; `detach` itself would log an error there.
             _inside.reset(self._mark)
         except (ValueError, RuntimeError):
             return
@@ -150,7 +150,7 @@ class Surroundings:
 
 
 def stamp_spans_of(provider: Any) -> None:
-    """Let every span that `provider` starts inside a critic's call carry `draftcritic.internal`.
+    """Set `draftcritic.internal` on every span that `provider` starts inside a critic's call.
 
     Does nothing for a provider that is not the SDK's.
     """

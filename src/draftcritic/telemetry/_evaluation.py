@@ -1,4 +1,4 @@
-"""The log event `gen_ai.evaluation.result`: what each check said, as the GenAI conventions write it down."""
+"""The log event `gen_ai.evaluation.result`: the result of each check, in the form of the GenAI conventions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def emit_evaluations(logger: Logger, review: Review, context: Context, *, with_content: bool) -> None:
-    """Emit an event for each check that spoke, in the context of what was evaluated."""
+    """Emit an event for each check that has a result, in the context of the evaluated model call."""
     now = time.time_ns()
     for attributes in evaluations(review, with_content=with_content):
         logger.emit(
@@ -64,5 +64,5 @@ def _attributes(review: Review, name: str, label: str, *, with_content: bool) ->
 
 
 def _named(judged: Judged) -> str | None:
-    """Return the rules that a critic named which gave no reason."""
+    """Return the rules that the critic named, for a reply without a reason."""
     return "; ".join(judged.matched_preferences) or None

@@ -1,4 +1,4 @@
-"""Counts what every draft counts, at the price of a plain number."""
+"""Counters flushed at collection, and gauges that outlive the runtime that created them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Counter, Meter, MeterProvider
 
 NO_TRACE = Context()
-"""What belongs to no trace: an exemplar of it would lead to whatever runs just now."""
+"""The context of measurements that belong to no trace; the current context would give them a wrong exemplar."""
 SeriesT = TypeVar("SeriesT")
 
 
 def exemplar_of(context: Context | None = None) -> Context:
-    """Return what leads an exemplar to the trace of a context, by default the current one; `NO_TRACE` if not sampled.
+    """Return the exemplar context of a context, by default the current one; `NO_TRACE` if it is not sampled.
 
-    It holds nothing else of the context, since it is kept until somebody collects.
+    It contains nothing but the span context, because it is kept until the next collection.
     """
     span = trace.get_current_span(context).get_span_context()
     return trace.set_span_in_context(NonRecordingSpan(span), NO_TRACE) if span.trace_flags.sampled else NO_TRACE
 
 
 class Tally(Generic[SeriesT]):
-    """A counter that counts by one, in numbers of its own that it hands on when somebody collects.
+    """A counter that counts by one in plain integers and passes them to the SDK at each collection.
 
-    Giving the SDK a count costs eight times as much as everything here. As long as nobody says that he collects, each
-    count is handed on at once.
+    A call of the SDK costs eight times as much. Until a reader collects, each count is passed on immediately.
 
     Args:
         counter: gets the counts.
@@ -46,18 +45,18 @@ class Tally(Generic[SeriesT]):
     def __init__(self, counter: Counter, labels: Callable[[SeriesT], dict[str, str]]) -> None:
         self._counter = counter
         self._labels = labels
-        self._gathers = False
+        self._buffers = False
         self._counts: dict[SeriesT, int] = {}
         self._newest: dict[SeriesT, Context] = {}
         self._start()
 
     def _start(self) -> None:
-        # In the parent another thread may have held the lock. Reentrant: a signal handler may count, too.
+        # After a fork another thread of the parent may have held the lock. Reentrant, for signal handlers that count.
         self._lock = threading.RLock()
         self._pid = os.getpid()
 
     def start_at_zero(self, series: SeriesT) -> None:
-        """Let a series exist."""
+        """Create a series with the count 0."""
         self._counter.add(0, self._labels(series), NO_TRACE)
 
     def count(self, series: SeriesT, exemplar: Context) -> None:
@@ -70,24 +69,24 @@ class Tally(Generic[SeriesT]):
         if self._pid != os.getpid():
             self._start()
         with self._lock:
-            if self._gathers:
+            if self._buffers:
                 self._counts[series] = self._counts.get(series, 0) + 1
                 if exemplar is not NO_TRACE:
                     self._newest[series] = exemplar
                 return
         self._counter.add(1, self._labels(series), exemplar)
 
-    def gather(self, gathers: bool) -> None:
-        """Say whether `hand_on` will be called at every collection from now on."""
+    def buffer(self, enabled: bool) -> None:
+        """Buffer counts until `flush`, which is then called at every collection; or flush and stop buffering."""
         if self._pid != os.getpid():
             self._start()
         with self._lock:
-            self._gathers = gathers
-        if not gathers:
-            self.hand_on()
+            self._buffers = enabled
+        if not enabled:
+            self.flush()
 
-    def hand_on(self) -> None:
-        """Give the counter what was counted; the newest of each series that is sampled leads to its trace."""
+    def flush(self) -> None:
+        """Add the buffered counts to the counter, with the newest sampled trace of each series as the exemplar."""
         if self._pid != os.getpid():
             self._start()
         with self._lock:
@@ -102,23 +101,23 @@ class Tally(Generic[SeriesT]):
 
 
 _API = "opentelemetry.metrics"
-"""Where the providers are that stand in until there is a real one, and pass on what was made with them."""
+"""Module of the proxy providers, which forward their instruments once a real provider is set."""
 
 
 class Depth:
-    """The length of the queue in this process. The queue takes off by itself what a forked child inherits of it."""
+    """The length of the queue in this process. The queue itself subtracts what a forked child inherits."""
 
     def __init__(self) -> None:
         self._value = 0
         self._start()
 
     def _start(self) -> None:
-        # In the parent another thread may have held the lock. Reentrant: a signal handler may call a model, too.
+        # After a fork another thread of the parent may have held the lock. Reentrant, for signal handlers.
         self._lock = threading.RLock()
         self._pid = os.getpid()
 
     def change(self, change: int) -> None:
-        """Take note that the queue has grown (positive) or shrunk (negative)."""
+        """Record that the queue has grown (positive) or shrunk (negative)."""
         if self._pid != os.getpid():
             self._start()
         with self._lock:
@@ -126,82 +125,82 @@ class Depth:
 
     @property
     def value(self) -> int:
-        """How many wait; none in a child that has not queued anything yet."""
-        # A worker may tell that a review has left the queue before its caller tells that it has come.
+        """How many reviews wait; 0 in a child process that has queued nothing yet."""
+        # A worker may record that a review left the queue before the caller records that it entered.
         return max(0, self._value) if self._pid == os.getpid() else 0
 
 
 class State:
-    """Where the critic stands.
+    """The current state of the critic, as the gauges report it.
 
     Args:
-        tallies: what is handed on at every collection.
+        tallies: the counters to flush at every collection.
 
     Attributes:
         depth: the length of the background queue.
-        circuits: by SKU the state of a circuit, as the number that is told.
-        policy_whole: whether the policy's file holds.
+        circuits: the state of each circuit by SKU, as the number that is reported.
+        policy_valid: whether the policy's file is valid.
     """
 
     def __init__(self, tallies: Sequence[Tally[Any]] = ()) -> None:
         self._tallies = tallies
         self.depth = Depth()
         self.circuits: dict[str, int] = {}
-        self.policy_whole = True
+        self.policy_valid = True
 
-    def tell(self, provider: MeterProvider, meter: Meter, descriptions: dict[str, str]) -> None:
-        """Be what the gauges of a provider tell from now on.
+    def report(self, provider: MeterProvider, meter: Meter, descriptions: dict[str, str]) -> None:
+        """Report this state through the gauges of a provider, in place of any earlier state.
 
         Args:
-            provider: the provider; one of the API itself tells nothing.
-            meter: a meter with the name and version that the gauges shall have.
-            descriptions: of the metrics by their names.
+            provider: the provider; a proxy of the API reports nothing.
+            meter: a meter with the name and version of the gauges.
+            descriptions: the descriptions of the metrics by name.
         """
         if type(provider).__module__.startswith(_API):
             return
-        new = _Teller(provider)
-        teller = _tellers.setdefault(id(provider), new)
-        teller.take(weakref.ref(self), self._tallies)
-        if teller is new:
+        new = _GaugeCallbacks(provider)
+        callbacks = _callbacks.setdefault(id(provider), new)
+        callbacks.attach(weakref.ref(self), self._tallies)
+        if callbacks is new:
             own = metrics.get_meter(meter.name, meter.version or "", provider)
             for name, unit, callback in (
-                (names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, teller.depth),
-                (names.METRIC_CIRCUIT, names.UNIT_STATE, teller.circuits),
-                (names.METRIC_POLICY_LOADED, names.UNIT_STATE, teller.policy),
+                (names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, callbacks.depth),
+                (names.METRIC_CIRCUIT, names.UNIT_STATE, callbacks.circuits),
+                (names.METRIC_POLICY_LOADED, names.UNIT_STATE, callbacks.policy),
             ):
                 own.create_observable_gauge(name, [callback], unit, descriptions[name])
 
     def close(self) -> None:
-        """Tell nothing any more."""
-        for teller in list(_tellers.values()):
-            if teller.state() is self:
-                teller.take(_no_state, ())
+        """Report nothing from now on."""
+        for callbacks in list(_callbacks.values()):
+            if callbacks.state() is self:
+                callbacks.attach(_no_state, ())
 
 
 def _no_state() -> State | None:
     return None
 
 
-class _Teller:
-    """What the gauges of one provider ask. A state that is gone leaves its tallies here."""
+class _GaugeCallbacks:
+    """The callbacks of one provider's gauges. Keeps the tallies of a state that no longer exists."""
 
     def __init__(self, provider: MeterProvider) -> None:
         self.state: Callable[[], State | None] = _no_state
         self._tallies: Sequence[Tally[Any]] = ()
         key = id(provider)
-        self._provider = weakref.ref(provider, lambda _: _tellers.pop(key, None))
+        self._provider = weakref.ref(provider, lambda _: _callbacks.pop(key, None))
 
-    def take(self, state: Callable[[], State | None], tallies: Sequence[Tally[Any]]) -> None:
-        """Answer for another state, and hand on the tallies of the one before."""
+    def attach(self, state: Callable[[], State | None], tallies: Sequence[Tally[Any]]) -> None:
+        """Report another state, and flush the tallies of the previous one."""
         before, self.state, self._tallies = self._tallies, state, tallies
         for tally in before:
-            tally.gather(False)
+            tally.buffer(False)
 
     def depth(self, _: CallbackOptions) -> Iterable[Observation]:
         for tally in self._tallies:
-            # Only now is it known that this provider asks at all.
-            tally.gather(True)
-            tally.hand_on()
+            # The first collection shows that a reader exists; before it, buffered counts could be lost.
+            tally.buffer(True)
+            tally.flush()
         state = self.state()
         return [] if state is None else [Observation(state.depth.value)]
 
@@ -212,8 +211,8 @@ class _Teller:
 
     def policy(self, _: CallbackOptions) -> Iterable[Observation]:
         state = self.state()
-        return [] if state is None else [Observation(int(state.policy_whole))]
+        return [] if state is None else [Observation(int(state.policy_valid))]
 
 
-_tellers: dict[int, _Teller] = {}
-"""By the number of each provider that lives: its gauges outlive the runtime that made them."""
+_callbacks: dict[int, _GaugeCallbacks] = {}
+"""By the id of each live provider: its gauges outlive the runtime that created them."""

@@ -1,4 +1,4 @@
-"""The instruments: what is counted of every review, whether it is traced or not."""
+"""The metric instruments: every review is counted, whether it is traced or not."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _FORCED_REASONS = (
     GateReason.GATE_ERROR,
     GateReason.CONFIDENT,
 )
-"""The reasons that can stand on a draft with a fabrication finding: not every gate looks at findings first."""
+"""The reasons that a draft with a fabrication finding can have: not every gate checks findings first."""
 LIMIT_REASONS = (
     GateReason.SAMPLED_OUT,
     GateReason.BUDGET,
@@ -79,7 +79,7 @@ _ENFORCED = {
 }
 
 FAILURES = tuple(failure for failure in Failure if failure is not Failure.CANCELLED)
-"""What counts as a failure: a cancelled review was given up by the application."""
+"""What counts as a failure; a cancelled review does not, because the application abandoned it."""
 Series = tuple[Verdict | None, VerdictSource, OutcomeKind, GateReason, Action]
 
 
@@ -88,7 +88,7 @@ class Metrics:
 
     Args:
         meter: where the instruments are created.
-        bound: brings a SKU into a bounded set.
+        bound: maps a SKU into a bounded set.
         kinds: the fabrication kinds that are labels of their own.
         mode: the mode of the reviews, for the series that exist before the first of them.
         rules: the ids of the loaded preferences and rules, for the same reason.
@@ -137,10 +137,10 @@ class Metrics:
         )
 
     def start_at_zero(self, provider: MeterProvider) -> None:
-        """Let every series of a closed set exist: a rate is blind to the first count of a series that is new.
+        """Create every series of a closed set at zero, because a rate misses the first count of a new series.
 
         Args:
-            provider: the provider behind the meter, as it is now.
+            provider: the current provider of the meter.
         """
         skus = {names.SKU_UNKNOWN, *self._skus}
         self._skus.clear()
@@ -162,14 +162,14 @@ class Metrics:
                 self._rules.add(0, {names.RULE: rule, names.VERDICT: verdict.value}, NO_TRACE)
         for drop in names.DROP_REASONS:
             self._dropped.start_at_zero(drop)
-        self._state.tell(provider, self._meter, DESCRIPTIONS)
+        self._state.report(provider, self._meter, DESCRIPTIONS)
 
     def close(self) -> None:
-        """End the series of what is only so while the critic runs."""
+        """End the series that exist only while the critic runs."""
         self._state.close()
 
     def expect_sku(self, sku: str) -> None:
-        """Let the series of a critic's model exist before its first verdict."""
+        """Create the series of a critic's model before its first verdict."""
         label = self._sku(sku)
         if label not in self._skus:
             self._skus.add(label)
@@ -178,7 +178,7 @@ class Metrics:
             self._state.circuits.setdefault(label, CIRCUIT_VALUES[CircuitState.CLOSED])
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
-        """Count what the gate did with a draft that has no review."""
+        """Count the gate's decision on a draft that has no review."""
         self._decisions.count((decision, reason), exemplar_of(context))
 
     def reviewed(self, review: Review, context: Context) -> None:
@@ -186,7 +186,7 @@ class Metrics:
 
         Args:
             review: the review.
-            context: holds the review's span, for exemplars.
+            context: contains the review's span, for exemplars.
         """
         assessment = review.assessment
         reflection = review.reflection
@@ -220,12 +220,12 @@ class Metrics:
         self._state.depth.change(change)
 
     def circuit(self, sku: str, state: CircuitState) -> None:
-        """Record what the circuit of a critic's model has become."""
+        """Record the new state of a critic model's circuit."""
         self._state.circuits[self._sku(sku)] = CIRCUIT_VALUES[state]
 
     def policy_loaded(self, whole: bool) -> None:
-        """Record how reading the policy's file again went."""
-        self._state.policy_whole = whole
+        """Record whether the policy's file was reloaded."""
+        self._state.policy_valid = whole
 
     def _took(self, review: Review, sku: str, context: Context) -> None:
         duration = amount_of(review.duration_s)
@@ -335,5 +335,5 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",
     names.METRIC_CIRCUIT: "The circuit of a critic's model: 0 closed, 1 half-open, 2 open.",
-    names.METRIC_POLICY_LOADED: "1 while the policy's file holds, 0 while it cannot and the last good policy stays.",
+    names.METRIC_POLICY_LOADED: "1 while the policy's file is valid, 0 while it is not and the last valid one stays.",
 }

@@ -1,4 +1,4 @@
-"""The one place where a failure of our own telemetry ends."""
+"""The telemetry recorder, and the boundary that contains failures of our own telemetry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from draftcritic.core._turn import Turn
 from draftcritic.grounding._findings import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import Capture, capture_from_environment
-from draftcritic.telemetry._context import Origin, Surroundings, capture_origin, stamp_spans_of
+from draftcritic.telemetry._context import CriticCallScope, Origin, capture_origin, stamp_spans_of
 from draftcritic.telemetry._evaluation import emit_evaluations
 from draftcritic.telemetry._metrics import Metrics
 from draftcritic.telemetry._span import call_end_attributes, call_start_attributes, review_attributes
@@ -36,8 +36,8 @@ logger = logging.getLogger("draftcritic")
 class Boundary:
     """Keeps telemetry failures away from the application: counts each, logs each kind once.
 
-    A message of an exception can quote the draft, so only its type is logged. What runs for every draft says
-    `except Exception` and `caught` itself, which costs nothing while all is well; the rest stands `around` a block.
+    An exception's message can quote the draft, so only its type is logged. Code that runs for every draft uses
+    `except Exception` and `caught`, which costs nothing without an error; other code uses `around`.
 
     Attributes:
         failures: how many were caught.
@@ -46,14 +46,14 @@ class Boundary:
     def __init__(self) -> None:
         self.failures = 0
         self._logged: set[tuple[str, str]] = set()
-        self._blocks: dict[str, _Contained] = {}
+        self._blocks: dict[str, _SuppressedBlock] = {}
 
-    def around(self, place: str) -> _Contained:
-        """Return a block that ends every `Exception` raised inside; `place`, a fixed word, names it in the log."""
+    def around(self, place: str) -> _SuppressedBlock:
+        """Return a block that suppresses every `Exception` raised inside; the log names `place`, a fixed word."""
         block = self._blocks.get(place)
         if block is None:
-            # It keeps nothing between its uses, so all threads share the one of a place.
-            block = self._blocks[place] = _Contained(self, place)
+            # The block has no state, so all threads can share it.
+            block = self._blocks[place] = _SuppressedBlock(self, place)
         return block
 
     def caught(self, place: str, error: Exception) -> None:
@@ -65,7 +65,7 @@ class Boundary:
             logger.warning("telemetry failed in %s: %s; logged once", *kind)
 
 
-class _Contained:
+class _SuppressedBlock:
     __slots__ = ("_boundary", "_place")
 
     def __init__(self, boundary: Boundary, place: str) -> None:
@@ -84,14 +84,14 @@ class _Contained:
         return True
 
 
-_KEPT_SKUS = 64
-"""SKUs that are worked out once: an application talks to few models."""
+_SKU_CACHE_SIZE = 64
+"""Normalised SKUs in the cache: an application calls few models."""
 
 
 class TelemetryRecorder:
     """The observer that turns reviews into spans, a log event and metrics. No method raises.
 
-    A provider that is not given is the global one, also when the application sets it later.
+    A provider that is not given is the global one, even when the application sets it later.
 
     Args:
         tracer_provider: gets the review spans.
@@ -100,7 +100,7 @@ class TelemetryRecorder:
         mode: the mode of the reviews, for the metric series that exist from the start.
         critic_sku: the SKU of the critic's model when it is known from the start, for the same reason.
         rules: the ids of the loaded preferences and rules, for the same reason.
-        threshold: the confidence threshold of reviews that do not tell their own.
+        threshold: the confidence threshold of reviews that do not record their own.
         capture: where content may go; by default what the environment variable
             `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says.
     """
@@ -124,7 +124,7 @@ class TelemetryRecorder:
         self._meter_provider = meter_provider
         self._zeroed: MeterProvider | None = None
         self._stamped: TracerProvider | None = None
-        self.sku_of = lru_cache(_KEPT_SKUS)(normalise_sku)
+        self.sku_of = lru_cache(_SKU_CACHE_SIZE)(normalise_sku)
         release = _version()
         self.tracer = trace.get_tracer(names.SCOPE, release, tracer_provider)
         self.logger = _logs.get_logger(names.SCOPE, release or "", logger_provider)
@@ -133,10 +133,10 @@ class TelemetryRecorder:
         with self.boundary.around("start"):
             if critic_sku:
                 self.metrics.expect_sku(critic_sku)
-            self._meet_providers()
+            self._register_providers()
 
     def capture(self, run_id: Any = None) -> Origin | None:
-        """Return where the current code stands in its trace.
+        """Return the trace context of the current code.
 
         Args:
             run_id: the id of the LangChain run that is open here, when known.
@@ -148,7 +148,7 @@ class TelemetryRecorder:
             return None
 
     def trace_id(self, origin: Any) -> int | None:
-        """Return the id of the trace that a value of `capture` stands in; None when there is none."""
+        """Return the trace id of a value of `capture`; None when there is none."""
         if not isinstance(origin, Origin):
             return None
         with self.boundary.around("trace_id"):
@@ -163,7 +163,7 @@ class TelemetryRecorder:
             origin = self.capture() or Origin(trace.set_span_in_context(span))
         context: Context = origin.context
         try:
-            self._meet_providers()
+            self._register_providers()
         except Exception as error:
             self.boundary.caught("providers", error)
         try:
@@ -182,12 +182,12 @@ class TelemetryRecorder:
             self.boundary.caught("dropped", error)
 
     def nested(self) -> None:
-        """Count a call that was left alone because it is the critic's own."""
+        """Count a call that was not reviewed because it is the critic's own."""
         with self.boundary.around("nested"):
             self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.NESTED)
 
     def displaced(self) -> None:
-        """Count a draft that a full queue left no place for: it never reached the gate, and has no span."""
+        """Count a draft that did not fit into the queue: it never reached the gate and has no span."""
         try:
             self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.QUEUE_FULL)
         except Exception as error:
@@ -201,22 +201,22 @@ class TelemetryRecorder:
             self.boundary.caught("queue_depth", error)
 
     def circuit(self, sku: str, state: CircuitState) -> None:
-        """Record what the circuit of a critic's model has become."""
+        """Record the new state of a critic model's circuit."""
         with self.boundary.around("circuit"):
             self.metrics.circuit(sku, state)
 
     def policy_loaded(self, whole: bool) -> None:
-        """Record how reading the policy's file again went."""
+        """Record whether the policy's file was reloaded."""
         with self.boundary.around("policy_loaded"):
             self.metrics.policy_loaded(whole)
 
     def close(self) -> None:
-        """Tell no more where the critic stands: it has been taken off."""
+        """Stop reporting the critic's state: the plugin has been uninstrumented."""
         with self.boundary.around("close"):
             self.metrics.close()
 
-    def _meet_providers(self) -> None:
-        """Greet providers that were not there before: what was recorded earlier went nowhere."""
+    def _register_providers(self) -> None:
+        """Set up providers that are new since the last call: earlier measurements went to a no-op provider."""
         meter_provider = self._meter_provider or metrics.get_meter_provider()
         if meter_provider is not self._zeroed:
             self._zeroed = meter_provider
@@ -240,9 +240,9 @@ class TelemetryRecord:
         self._origin = origin
         self._finished = False
 
-    def calling(self) -> Surroundings:
-        """Return the block for the model call: what is traced inside hangs under the review and is marked."""
-        return Surroundings(self._context)
+    def calling(self) -> CriticCallScope:
+        """Return the block for the model call: spans inside are marked and become children of the review."""
+        return CriticCallScope(self._context)
 
     def call_started(self, model: str, sku: str, run_id: str) -> None:
         """Write the event `on_llm_start`."""

@@ -26,7 +26,7 @@ class AttributeInfo:
         values: the closed set of values, or of items; empty when it is open.
         unit: the unit of a number.
         when: when it is there; empty for always.
-        content: it holds texts of the turn and is only there with content capture.
+        content: it contains texts of the turn and is only there with content capture.
     """
 
     name: str
@@ -160,13 +160,13 @@ _MODELS = (
     AttributeInfo(
         names.SKU,
         "string",
-        "Normalised name of the critic's model; `unknown` when it cannot be told.",
+        "Normalised name of the critic's model; `unknown` when it cannot be determined.",
         when=_CALLED,
     ),
     AttributeInfo(
         names.DRAFT_SKU,
         "string",
-        "Normalised name of the model that wrote the draft; `unknown` when it cannot be told.",
+        "Normalised name of the model that wrote the draft; `unknown` when it cannot be determined.",
     ),
     AttributeInfo(names.MODEL, "string", "Raw name of the critic's model.", when=_CALLED),
     AttributeInfo(names.DRAFT_MODEL, "string", "Raw name of the model that wrote the draft.", when=_KNOWN),
@@ -182,7 +182,7 @@ _MODELS = (
     AttributeInfo(
         names.SHARED,
         "boolean",
-        "The answer is that of another review, which tells its tokens and cost.",
+        "The answer is that of another review, which records its tokens and cost.",
         when="it is so",
     ),
     AttributeInfo(
@@ -242,8 +242,8 @@ def _content(name: str, kind: AttributeType, meaning: str) -> AttributeInfo:
 
 _CONTENT = (
     _content(names.CONTENT_DRAFT, "string", "The draft."),
-    _content(names.CONTENT_REVISION, "string", "The text that stands in for a revised draft."),
-    _content(names.CONTENT_REFUSAL, "string", "The message that stands in for a refused draft."),
+    _content(names.CONTENT_REVISION, "string", "The text that replaces a revised draft."),
+    _content(names.CONTENT_REFUSAL, "string", "The message that replaces a refused draft."),
     _content(names.CONTENT_REASON, "string", "Why the critic gave its verdict, in its own words."),
     _content(names.CONTENT_PREFERENCES, "string[]", "The preferences that the critic named."),
     _content(names.CONTENT_FABRICATIONS, "string[]", "The identifiers that nothing grounds."),

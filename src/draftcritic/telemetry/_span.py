@@ -25,7 +25,7 @@ def review_attributes(
     Args:
         review: the finished review.
         draft_sku: the SKU of the model that wrote the draft.
-        threshold: the confidence threshold when the assessment does not tell it.
+        threshold: the confidence threshold when the assessment does not record it.
         with_content: texts of the turn may be written.
     """
     attributes: dict[str, Value] = content_attributes(review) if with_content else {}
@@ -50,7 +50,7 @@ def review_attributes(
 
 
 def call_attributes(call: ModelCall) -> dict[str, Value]:
-    """Return who answered and what it took; what is unknown is absent."""
+    """Return the attributes of a model call; unknown values are absent."""
     attributes: dict[str, Value] = {}
     put(attributes, names.USAGE_COST_USD, amount_of(call.usage.cost_usd))
     put(attributes, names.USAGE_INPUT_TOKENS, count_of(call.usage.input_tokens))
