@@ -258,6 +258,27 @@ class TestTextsThatStandIn:
         assert (review.verdict, review.action) == ("refuse", "blocked")
         assert "REF-778812" not in review.replacement
 
+    @pytest.mark.parametrize(
+        "text",
+        ["Your refund REF-778812 of $4,211.17 will arrive soon.", "Your refund REF-778812 is on its way.", CLAIM],
+    )
+    @pytest.mark.parametrize("verdict", ["revise", "refuse"])
+    def test_a_reference_that_the_critic_adds_does_not_go_out(self, verdict, text):
+        answer = {"verdict": verdict, "revised_draft": text, "refusal_message": text}
+        for turn in (
+            Turn("That is fine."),
+            Turn("That is fine.", tool_calls=({"name": "refund", "id": "1", "result": "The refund was issued."},)),
+        ):
+            review = reviewed(ScriptedCriticModel([answer]), turn, fabrication_mode=FabricationMode.REFUSE)
+            assert review.action in ("blocked", "replaced")
+            assert "REF-778812" not in review.replacement
+
+    def test_a_reference_of_the_draft_itself_is_measured_like_the_draft(self):
+        turn = Turn("Your refund REF-778812 will arrive soon, you bad W.")
+        answer = {"verdict": "revise", "revised_draft": "Your refund REF-778812 will arrive soon."}
+        review = reviewed(ScriptedCriticModel([answer]), turn, fabrication_mode=FabricationMode.REFUSE)
+        assert review.replacement == "Your refund REF-778812 will arrive soon."
+
     def test_an_ungrounded_revision_is_replaced_where_findings_revise(self):
         answer = {"verdict": "revise", "revised_draft": CLAIM}
         review = reviewed(ScriptedCriticModel([answer]), Turn("That is fine."), fabrication_mode=FabricationMode.REVISE)

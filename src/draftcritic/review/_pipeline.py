@@ -45,6 +45,7 @@ from draftcritic.core._text import is_invisible
 from draftcritic.core._turn import Turn
 from draftcritic.grounding._findings import FabricationFinding
 from draftcritic.grounding._policy_check import decide_fabrication
+from draftcritic.review._calls import TimedCaller
 from draftcritic.review._failures import contained
 from draftcritic.review._hook_dispatch import HookCircle
 from draftcritic.review._ports import NoLimits, NullRecord, ReviewLimits, ReviewObserver
@@ -52,14 +53,19 @@ from draftcritic.review._reflector import ModelSource, Reflector
 from draftcritic.review._reply_check import Judge
 from draftcritic.review._scope import reviewing
 from draftcritic.review._single_flight import Sharing
-from draftcritic.review._steps import Flow, Progress, Step, adrive, drive
+from draftcritic.review._steps import ComputeStep, Flow, Progress, Step, adrive, drive
 
 Findings = Sequence[FabricationFinding]
 
 _logger = logging.getLogger(__name__)
 
+_ADDED_THRESHOLD = 0.7
+"""Confidence of a finding that is enough in a text of the critic, where the draft does not say the same: the critic
+has no source of its own for a number or a reference."""
 _OWN = Sharing(0)
 """Lets each review have its own call. One for all: frameworks make a critic for each draft."""
+_WITH_TEXT = (Judged, Forced, Failed, Limited)
+"""Outcomes that may have a text in place of the draft."""
 _Deciding = Generator[Step, Any, Outcome]
 
 
@@ -98,11 +104,14 @@ class Critic:
             sharing=sharing or _OWN,
             in_parts=mode is Mode.ENFORCE,
         )
+        self._checks = TimedCaller()
+        """Threads of its own: a model that hangs must not keep drafts from their checks."""
         self._reported: set[type] = set()
 
     def close(self) -> None:
         """End the threads that wait for the next call. Later reviews still work."""
         self._reflector.close()
+        self._checks.close()
 
     def review(
         self,
@@ -170,7 +179,7 @@ class Critic:
             if is_invisible(turn.draft):
                 progress.assessment = Assessment(GateDecision.NOT_EVALUATED, GateReason.NOT_A_DRAFT)
                 return undecided(GateReason.NOT_A_DRAFT)
-            failed = self._own_fault(progress, error)
+            failed = self._internal_error(progress, error)
             return replace(failed, closed=True, text=self._policy.default_refusal) if closed else failed
 
         return drive(self._flow(Progress.of(turn, origin, wanted), unread))
@@ -183,14 +192,20 @@ class Critic:
         try:
             progress.record = self._observer.begin(progress.turn, progress.origin)
             outcome = yield from decide(progress)
-        except Exception as fault:
-            outcome = self._own_fault(progress, fault)
+            if isinstance(outcome, _WITH_TEXT):
+                outcome = yield self._computation(progress.turn, self._localized, progress, outcome)
+        except Exception as error:
+            outcome = self._localized(progress, self._internal_error(progress, error))
         except BaseException as stop:
             self._finish(progress, Cancelled(qualified_name(type(stop)), progress.call))
             raise
-        return self._finish(progress, self._worded(progress, outcome))
+        return self._finish(progress, outcome)
 
-    def _worded(self, progress: Progress, outcome: Outcome) -> Outcome:
+    def _computation(self, turn: Turn, function: Callable[..., Any], *arguments: Any, text: str = "") -> ComputeStep:
+        """Return the step that calls a function which reads a turn."""
+        return ComputeStep(function, arguments, turn, text, self._checks)
+
+    def _localized(self, progress: Progress, outcome: Outcome) -> Outcome:
         """Return the outcome with the text that may stand in for the draft, in the language of the conversation."""
         if isinstance(outcome, (Judged, Forced)):
             refuses, stands_in = outcome.verdict is Verdict.REFUSE, outcome.verdict is not Verdict.APPROVE
@@ -221,7 +236,9 @@ class Critic:
         if not isinstance(judged, Judged) or judged.defaulted or not judged.text:
             return judged
         findings = find_in(judged.text, turn, self._policy)
-        decision = decide_fabrication(findings, mode, self._policy.fabrication_refuse_threshold)
+        added = any(each.confidence >= _ADDED_THRESHOLD and each.identifier not in turn.draft for each in findings)
+        threshold = self._policy.fabrication_refuse_threshold
+        decision = decide_fabrication(findings, mode, min(threshold, _ADDED_THRESHOLD) if added else threshold)
         if decision.replacement is not None and judged.verdict is Verdict.REVISE:
             return Forced(Verdict.REFUSE, decision.replacement, overruled=judged)
         if decision.replacement is not None or decision.forced_verdict is not None:
@@ -229,7 +246,8 @@ class Critic:
         return judged
 
     def _decide(self, progress: Progress, model: ModelSource, findings: Findings | None) -> _Deciding:
-        assessment = progress.assessment = self._assessed(progress.turn, findings)
+        turn = progress.turn
+        assessment = progress.assessment = yield self._computation(turn, self._assessed, turn, findings)
         forced = self._forced(assessment)
         unasked = self._unasked(assessment, forced)
         if unasked is not None:
@@ -241,7 +259,9 @@ class Critic:
             return forced or self._limited(assessment, reflected)
         if forced is not None and _passes(reflected):
             return Forced(forced.verdict, forced.text, overruled=reflected)
-        return self._checked(progress.turn, reflected)
+        text = reflected.text or ""
+        outcome: Outcome = yield self._computation(turn, self._checked, turn, reflected, text=text)
+        return outcome
 
     def _assessed(self, turn: Turn, findings: Findings | None) -> Assessment:
         try:
@@ -290,7 +310,7 @@ class Critic:
             return Forced(decision.forced_verdict, policy.default_revision)
         return None
 
-    def _own_fault(self, progress: Progress, fault: Exception) -> Failed:
+    def _internal_error(self, progress: Progress, fault: Exception) -> Failed:
         kind = type(fault)
         level = logging.DEBUG if kind in self._reported else logging.WARNING
         self._reported.add(kind)

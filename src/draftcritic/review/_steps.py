@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, Protocol
 
 from draftcritic.core._review import Assessment, ModelCall, Review
 from draftcritic.core._turn import Turn
 from draftcritic.review._call_slots import Place
-from draftcritic.review._calls import TimedCaller, run_coroutine
+from draftcritic.review._calls import NoThreadError, TimedCaller, run_coroutine
 from draftcritic.review._ports import CriticModel, NullRecord, Reply, ReviewRecord
 
+LARGE_TURN = 10_000
+"""Characters of a draft and its sources from which its checks leave the event loop: some ten milliseconds."""
+_COMPUTE_LIMIT = 120.0
+"""Seconds that a check may take in another thread. Every check is linear in the text."""
 _NO_RECORD = NullRecord()
 
 
@@ -84,6 +89,63 @@ class AskStep:
         """Ask with the asynchronous call."""
         with self.record.calling(), self.place.taken():
             return await self.model.acall(self.messages, self.timeout)
+
+
+@dataclass(frozen=True)
+class ComputeStep:
+    """Calls a function of the plugin's own; one with much text to read blocks no event loop.
+
+    Attributes:
+        function: what to call.
+        arguments: its positional arguments.
+        turn: what the function reads.
+        text: what it reads besides.
+        caller: runs it in another thread where that is much.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    turn: Turn
+    text: str
+    caller: TimedCaller
+
+    def run(self) -> Any:
+        """Call it in this thread."""
+        return self.function(*self.arguments)
+
+    async def arun(self) -> Any:
+        """Call it here when that is quick, and else in another thread."""
+        if len(self.text) + size_of_turn(self.turn) < LARGE_TURN:
+            return self.run()
+        context = copy_context()
+        try:
+            return await self.caller.acall(partial(context.run, self.run), _COMPUTE_LIMIT)
+        except NoThreadError:
+            return self.run()  # a check that is late is better than none
+
+
+def size_of_turn(turn: Turn) -> int:
+    """Return how many characters a draft and its sources have, counted up to `LARGE_TURN` or a little more."""
+    waiting: list[Any] = [
+        turn.draft,
+        turn.user_message,
+        turn.context,
+        turn.hearsay,
+        turn.tool_calls,
+        turn.hearsay_calls,
+    ]
+    total = 0
+    while waiting and total < LARGE_TURN:
+        value = waiting.pop()
+        if isinstance(value, (str, bytes)):
+            total += len(value)
+            continue
+        total += 1
+        if isinstance(value, Mapping):
+            waiting.extend(islice(value.values(), LARGE_TURN))
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(islice(value, LARGE_TURN))
+    return total
 
 
 @dataclass(frozen=True)
