@@ -176,7 +176,7 @@ def _row(span: SpanRecord, trace: _Trace, review: SpanRecord | None) -> TurnRow 
     draft = found.draft
     if not draft and review is not None:
         draft = str(review.attributes.get(names.CONTENT_DRAFT) or "")
-    if not draft.strip() and (found.calls or call.captured):
+    if not draft.strip() and (found.calls or (call.captured and not found.truncated)):
         return None
     missing: list[Missing] = []
     if not draft.strip():
