@@ -20,11 +20,11 @@ _TRIES, _TRIED = 5, 20_000
 """How often, and with how many calls, a watch's own cost is measured."""
 _BORDER = "draftcritic.langchain._interceptors:Interceptor.generate"
 STAGES: dict[str, tuple[str, ...]] = {
-    "the call is caught": (_BORDER,),
+    "the call is captured": (_BORDER,),
     "its place in the trace": ("draftcritic.telemetry._recorder:TelemetryRecorder.capture",),
     "the draft is kept": (
         "draftcritic.langchain._call:Call.drafts_of_result",
-        "draftcritic.langchain._call:Call._caught",
+        "draftcritic.langchain._call:Call._captured",
     ),
     QUEUE: (
         "draftcritic.review._background:BackgroundRunner.turns_away",

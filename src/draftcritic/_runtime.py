@@ -17,7 +17,7 @@ from draftcritic.core._exception_place import described
 from draftcritic.core._review import Review
 from draftcritic.core._turn import Turn
 from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
-from draftcritic.langchain._capture import Caught
+from draftcritic.langchain._capture import CapturedDraft
 from draftcritic.langchain._critic_model import ChatModelCritic
 from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._own_calls import OwnPrompts
@@ -30,8 +30,8 @@ from draftcritic.review._pipeline import Critic
 from draftcritic.review._ports import CriticModel
 
 if TYPE_CHECKING:
-    from draftcritic.langchain._capture import Draft
-    from draftcritic.langchain._interceptors import Catch
+    from draftcritic.langchain._capture import LazyDraft
+    from draftcritic.langchain._interceptors import CaptureFn
     from draftcritic.review._ports import ReviewObserver
     from draftcritic.settings._model import Settings
 
@@ -87,21 +87,23 @@ class Runtime:
             except Exception as error:
                 _logger.warning("what a retriever found could not be read: %s", described(error))
 
-    def take(self, catch: Catch) -> Iterable[str | None]:
+    def take(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
         """Review drafts from synchronous code: in the background, or here and now."""
         try:
             if self._background:
-                return self._submit(catch())
-            return self._applied([self._review(draft()) for draft in catch()])
+                return self._submit(capture_drafts())
+            return self._applied([self._review(draft()) for draft in capture_drafts()])
         except Exception as error:
             return self._lost(error)
 
-    async def atake(self, catch: Catch) -> Iterable[str | None]:
+    async def atake(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
         """Review drafts from a coroutine: in the background, or here and now."""
         try:
             if self._background:
-                return self._submit(catch())
-            return self._applied([await self._areview(caught) for caught in [draft() for draft in catch()]])
+                return self._submit(capture_drafts())
+            return self._applied(
+                [await self._areview(captured) for captured in [draft() for draft in capture_drafts()]]
+            )
         except Exception as error:
             return self._lost(error)
 
@@ -116,12 +118,12 @@ class Runtime:
         self._caller.close()
         self._rules.close()
 
-    def _submit(self, drafts: Sequence[Draft]) -> Iterable[str | None]:
+    def _submit(self, drafts: Sequence[LazyDraft]) -> Iterable[str | None]:
         for draft in drafts:
             if not self._runner.turns_away():
-                caught = draft()
-                job = partial(caught.context.run, self._review, caught, self._runner.keeps)
-                self._runner.submit(job, size=caught.size)
+                captured = draft()
+                job = partial(captured.context.run, self._review, captured, self._runner.keeps)
+                self._runner.submit(job, size=captured.size)
         return ()
 
     def _dropped(self, reason: str) -> None:
@@ -130,30 +132,30 @@ class Runtime:
             # A limit like any other; a process that ends, and a fault, decide nothing.
             self.observer.displaced()
 
-    def _review(self, caught: Caught, wanted: Callable[[], bool] | None = None) -> Review:
+    def _review(self, captured: CapturedDraft, wanted: Callable[[], bool] | None = None) -> Review:
         critic = self._rules.critic()
         try:
-            turn = self._turn(caught)
+            turn = self._turn(captured)
         except Exception as error:
-            return self._unread(critic, caught, error, wanted)
-        if not caught.complete:
-            return critic.decline(turn, GateReason.ABANDONED, caught.origin, wanted=wanted)
-        return critic.review(turn, self._model(caught), caught.origin, wanted=wanted)
+            return self._unread(critic, captured, error, wanted)
+        if not captured.complete:
+            return critic.decline(turn, GateReason.ABANDONED, captured.origin, wanted=wanted)
+        return critic.review(turn, self._model(captured), captured.origin, wanted=wanted)
 
-    async def _areview(self, caught: Caught) -> Review:
+    async def _areview(self, captured: CapturedDraft) -> Review:
         critic = await self._rules.acritic()
         try:
-            turn = self._turn(caught)
+            turn = self._turn(captured)
         except Exception as error:
-            return self._unread(critic, caught, error)
-        return await critic.areview(turn, self._model(caught), caught.origin)
+            return self._unread(critic, captured, error)
+        return await critic.areview(turn, self._model(captured), captured.origin)
 
     def _unread(
-        self, critic: Critic, caught: Caught, error: Exception, wanted: Callable[[], bool] | None = None
+        self, critic: Critic, captured: CapturedDraft, error: Exception, wanted: Callable[[], bool] | None = None
     ) -> Review:
         """Record a draft whose turn could not be read, closed where the settings say so."""
-        closed = self._enforces and self._fails_closed(caught.metadata)
-        return critic.fail(bare_turn(caught), error, caught.origin, closed=closed, wanted=wanted)
+        closed = self._enforces and self._fails_closed(captured.metadata)
+        return critic.fail(bare_turn(captured), error, captured.origin, closed=closed, wanted=wanted)
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
         return [self._replacement(review) for review in reviews] if self._enforces else ()
@@ -164,28 +166,28 @@ class Runtime:
             return review.replacement
         return WithoutCalls(review.replacement)
 
-    def _turn(self, caught: Caught) -> Turn:
+    def _turn(self, captured: CapturedDraft) -> Turn:
         settings = self._rules.settings
         turn = extract(
-            caught,
+            captured,
             documents=self._documents,
             trust_documents=settings.retriever_scores_trusted or not self._enforces,
             trust_request=settings.trust_request_metadata,
         )
         return replace(
             turn,
-            repeats_question=self._own_prompts.repeated_in(caught.prompt),
-            root_run=root_run(caught.context),
+            repeats_question=self._own_prompts.repeated_in(captured.prompt),
+            root_run=root_run(captured.context),
         )
 
-    def _model(self, caught: Caught) -> Callable[[], CriticModel]:
-        return _Source(self, caught)
+    def _model(self, captured: CapturedDraft) -> Callable[[], CriticModel]:
+        return _Source(self, captured)
 
-    def critic_for(self, caught: Caught) -> CriticModel:
+    def critic_for(self, captured: CapturedDraft) -> CriticModel:
         """Return the critic's model for a draft."""
         configured = self.settings.model
         if configured is None:
-            model, requested = caught.model, ""
+            model, requested = captured.model, ""
         elif isinstance(configured, str):
             model, requested = self._named(configured), configured.partition(":")[2]
         else:
@@ -193,12 +195,12 @@ class Runtime:
         return ChatModelCritic(
             model,
             requested=requested,
-            loop=caught.loop,
+            loop=captured.loop,
             apart=configured is not None,
             caller=self._caller,
             own_prompts=self._own_prompts,
             own_loop=self._own_loop,
-            spared=getattr(caught.model, "rate_limiter", None),
+            spared=getattr(captured.model, "rate_limiter", None),
         )
 
     @property
@@ -247,11 +249,11 @@ class Runtime:
 class _Source:
     """Makes the critic's model for a draft, when it comes to that."""
 
-    __slots__ = ("_caught", "_runtime")
+    __slots__ = ("_captured", "_runtime")
 
-    def __init__(self, runtime: Runtime, caught: Caught) -> None:
+    def __init__(self, runtime: Runtime, captured: CapturedDraft) -> None:
         self._runtime = runtime
-        self._caught = caught
+        self._captured = captured
 
     @property
     def slow(self) -> bool:
@@ -259,7 +261,7 @@ class _Source:
         return self._runtime.is_to_be_named
 
     def __call__(self) -> CriticModel:
-        return self._runtime.critic_for(self._caught)
+        return self._runtime.critic_for(self._captured)
 
 
 _current: Runtime | None = None

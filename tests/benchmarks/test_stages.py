@@ -24,7 +24,7 @@ class TestRun:
     def test_a_review_in_the_background_leaves_its_stages_to_the_worker(self, result: dict[str, Any]) -> None:
         sides = result["stages"][BACKGROUND]
         assert set(sides["caller"]) == {
-            "the call is caught",
+            "the call is captured",
             "its place in the trace",
             "the draft is kept",
             "put into the queue",

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from draftcritic.langchain import Caught, Interceptor, install, remove
+from draftcritic.langchain import CapturedDraft, Interceptor, install, remove
 
 
 class Collector:
     """A reviewer that keeps what it is handed."""
 
     def __init__(self) -> None:
-        self.caught: list[Caught] = []
+        self.captured: list[CapturedDraft] = []
         self.nested_calls = 0
         self.captured: list[Any] = []
         self.documents: list[Any] = []
@@ -24,11 +24,11 @@ class Collector:
     def nested(self) -> None:
         self.nested_calls += 1
 
-    def take(self, catch: Any) -> None:
-        self.caught.extend(draft() for draft in catch())
+    def take(self, capture_drafts: Any) -> None:
+        self.captured.extend(draft() for draft in capture_drafts())
 
-    async def atake(self, catch: Any) -> None:
-        self.take(catch)
+    async def atake(self, capture_drafts: Any) -> None:
+        self.take(capture_drafts)
 
     def found(self, documents: Any) -> None:
         self.documents.extend(documents)

@@ -125,9 +125,9 @@ def test_the_applications_exception_is_the_same_object(path: str, mode: str, tel
     _, ask = PATHS[path]
     model = Chat(answers=["x"], error=error)
     DraftCriticInstrumentor().instrument(**telemetry.providers, mode=mode, model=Chat(answers=["x"]))
-    with pytest.raises(ConnectionError) as caught:
+    with pytest.raises(ConnectionError) as raised:
         ask(model)
-    assert caught.value is error
+    assert raised.value is error
     assert len(model.calls) == 1
 
 

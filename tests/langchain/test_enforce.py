@@ -280,9 +280,9 @@ def test_the_callers_error_goes_through(telemetry: Telemetry) -> None:
     enforce(telemetry)
     error = ValueError("bad request")
     for call in (lambda m: m.invoke("q"), lambda m: list(m.stream("q"))):
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError) as raised:
             call(StreamingChat(answers=[DRAFT], error=error))
-        assert caught.value is error
+        assert raised.value is error
 
 
 @pytest.mark.parametrize("verdict", ["approve", "refuse", "revise"])

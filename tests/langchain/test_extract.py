@@ -18,7 +18,7 @@ from support.chat import Chat
 
 from draftcritic import activation
 from draftcritic.core import IntentVerdict
-from draftcritic.langchain import Answer, Caught, DocumentMemory, extract
+from draftcritic.langchain import Answer, CapturedDraft, DocumentMemory, extract
 
 CALL = {"name": "look_up_order", "args": {"order": "A-17"}, "id": "c1"}
 CONVERSATION = [
@@ -31,7 +31,7 @@ CONVERSATION = [
 ]
 
 
-def caught(answer: Any = "It has shipped.", prompt: Any = CONVERSATION, **given: Any) -> Caught:
+def captured(answer: Any = "It has shipped.", prompt: Any = CONVERSATION, **given: Any) -> CapturedDraft:
     message = answer if not isinstance(answer, str) else AIMessage(answer)
     values: dict[str, Any] = {
         "model": Chat(answers=["x"], model_name="gpt-4o-mini"),
@@ -43,11 +43,11 @@ def caught(answer: Any = "It has shipped.", prompt: Any = CONVERSATION, **given:
         "origin": None,
         "context": copy_context(),
     }
-    return Caught(**{**values, **given})
+    return CapturedDraft(**{**values, **given})
 
 
 def test_a_turn_of_a_conversation() -> None:
-    turn = extract(caught())
+    turn = extract(captured())
     assert turn.draft == "It has shipped."
     assert turn.user_message == "Where is order A-17?"
     assert turn.context == "You are the shop's assistant.\nHello\nHi! How can I help?"
@@ -70,7 +70,7 @@ def test_a_turn_of_a_conversation() -> None:
     ],
 )
 def test_every_form_of_input(prompt: Any, user: str) -> None:
-    assert extract(caught(prompt=prompt)).user_message == user
+    assert extract(captured(prompt=prompt)).user_message == user
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def test_every_form_of_input(prompt: Any, user: str) -> None:
     ],
 )
 def test_the_draft_is_all_text_that_a_person_gets_to_read(content: Any, draft: str) -> None:
-    assert extract(caught(AIMessage(content))).draft == draft
+    assert extract(captured(AIMessage(content))).draft == draft
 
 
 def test_a_result_without_its_call_is_kept() -> None:
     prompt = [HumanMessage("q"), ToolMessage("found", tool_call_id="z", name="search")]
-    assert extract(caught(prompt=prompt)).tool_calls == ({"name": "search", "id": "z", "result": "found"},)
+    assert extract(captured(prompt=prompt)).tool_calls == ({"name": "search", "id": "z", "result": "found"},)
 
 
 def test_earlier_turns_calls_are_no_calls_of_this_turn() -> None:
-    turn = extract(caught(prompt=[*CONVERSATION, AIMessage("It has shipped."), HumanMessage("Thanks!")]))
+    turn = extract(captured(prompt=[*CONVERSATION, AIMessage("It has shipped."), HumanMessage("Thanks!")]))
     assert turn.tool_calls == ()
     assert "shipped" in turn.context
 
@@ -111,11 +111,11 @@ def test_earlier_turns_calls_are_no_calls_of_this_turn() -> None:
 def test_ids_come_from_the_run() -> None:
     answer = AIMessage("x", id="msg_1", response_metadata={"model_name": "gpt-4o-2024-08-06"})
     metadata = {"thread_id": "t-1", "session_id": "s-1", "user_id": 42}
-    turn = extract(caught(answer, metadata=metadata))
+    turn = extract(captured(answer, metadata=metadata))
     assert (turn.conversation_id, turn.session_id, turn.user_id) == ("t-1", "s-1", "42")
     assert turn.response_id == "msg_1"
     assert turn.draft_model == "gpt-4o-2024-08-06"
-    own = extract(caught(AIMessage("x", id="lc_run--1")))
+    own = extract(captured(AIMessage("x", id="lc_run--1")))
     assert (own.response_id, own.conversation_id, own.session_id, own.user_id) == (None, None, None, None)
     assert own.draft_model == "gpt-4o-mini"
 
@@ -125,7 +125,7 @@ def test_chunks_are_one_draft_with_the_metadata_of_all() -> None:
         AIMessageChunk("It has", id="lc_run--1", response_metadata={"model_name": "m"}),
         AIMessageChunk(" shipped.", response_metadata={"id": "chatcmpl-7", "model_name": None}),
     ]
-    turn = extract(caught(answers=[Answer.of(c) for c in chunks], streamed=True, exposed=True))
+    turn = extract(captured(answers=[Answer.of(c) for c in chunks], streamed=True, exposed=True))
     assert (turn.draft, turn.draft_model, turn.response_id) == ("It has shipped.", "m", "chatcmpl-7")
     assert turn.streamed
     assert turn.exposed
@@ -133,7 +133,7 @@ def test_chunks_are_one_draft_with_the_metadata_of_all() -> None:
 
 def test_the_answer_is_taken_as_it_was() -> None:
     message = AIMessage([{"type": "text", "text": "first"}])
-    one = caught(message)
+    one = captured(message)
     message.content = "changed"
     assert extract(one).draft == "first"
 
@@ -143,26 +143,26 @@ class TestActivation:
 
     def test_a_log_in_the_metadata_is_the_requests(self) -> None:
         for given in (self.LOG, {"activation": self.LOG}):
-            turn = extract(caught(metadata={"draftcritic": given}))
+            turn = extract(captured(metadata={"draftcritic": given}))
             assert (turn.activation, turn.requested) == ({}, self.LOG)
-            trusted = extract(caught(metadata={"draftcritic": given}), trust_request=True)
+            trusted = extract(captured(metadata={"draftcritic": given}), trust_request=True)
             assert (trusted.activation, trusted.requested) == (self.LOG, {})
 
     @pytest.mark.parametrize("odd", [None, 7, "text", [], {}, {"activation": 3}])
     def test_odd_metadata_is_no_activation(self, odd: Any) -> None:
-        assert extract(caught(metadata={"draftcritic": odd})).activation == {}
+        assert extract(captured(metadata={"draftcritic": odd})).activation == {}
 
     def test_from_the_context_manager(self) -> None:
         with activation(self.LOG, inference_paths=[["a"]]):
-            assert extract(caught()).activation == {**self.LOG, "inference_paths": [["a"]]}
+            assert extract(captured()).activation == {**self.LOG, "inference_paths": [["a"]]}
             other = {"activated_nodes": []}
-            assert extract(caught(metadata={"draftcritic": other})).activation["inference_paths"] == [["a"]]
-            assert extract(caught(metadata={"draftcritic": other}), trust_request=True).activation == other
-        assert extract(caught()).activation == {}
+            assert extract(captured(metadata={"draftcritic": other})).activation["inference_paths"] == [["a"]]
+            assert extract(captured(metadata={"draftcritic": other}), trust_request=True).activation == other
+        assert extract(captured()).activation == {}
 
     def test_intent(self) -> None:
         given = {"intent": {"label": "action", "confidence": 0.7, "matched_tool_keywords": ["refund", 3]}}
-        assert extract(caught(metadata={"draftcritic": given})).requested_intent == IntentVerdict(
+        assert extract(captured(metadata={"draftcritic": given})).requested_intent == IntentVerdict(
             "action", 0.7, ["refund"]
         )
         for odd in (
@@ -173,11 +173,11 @@ class TestActivation:
             {"label": "action", "confidence": 10**400},
             {"label": "action", "confidence": float("nan")},
         ):
-            assert extract(caught(metadata={"draftcritic": {"intent": odd}})).requested_intent is None
+            assert extract(captured(metadata={"draftcritic": {"intent": odd}})).requested_intent is None
 
     def test_odd_keywords_are_none(self) -> None:
         given = {"intent": {"label": "action", "matched_tool_keywords": 1}}
-        assert extract(caught(metadata={"draftcritic": given})).requested_intent == IntentVerdict("action", 1.0, [])
+        assert extract(captured(metadata={"draftcritic": given})).requested_intent == IntentVerdict("action", 1.0, [])
 
     def test_from_retrieved_documents(self) -> None:
         memory = DocumentMemory()
@@ -189,12 +189,12 @@ class TestActivation:
             ]
         )
         prompt = [SystemMessage("Context: Refunds take five days."), HumanMessage("Hello")]
-        assert extract(caught(prompt=prompt), documents=memory).activation == {
+        assert extract(captured(prompt=prompt), documents=memory).activation == {
             "activated_nodes": [{"score": 0.8, "tags": ["refund"]}]
         }
-        assert extract(caught(prompt=prompt)).activation == {}
+        assert extract(captured(prompt=prompt)).activation == {}
         memory.remember([Document("Refunds take five days.", metadata={"relevance_score": 0.5})])
-        assert extract(caught(prompt=prompt), documents=memory).activation == {"activated_nodes": [{"score": 0.5}]}
+        assert extract(captured(prompt=prompt), documents=memory).activation == {"activated_nodes": [{"score": 0.5}]}
         memory.remember("nonsense")
 
 
@@ -214,7 +214,7 @@ class TestOddMessages:
         ],
     )
     def test_in_the_history(self, message: Any) -> None:
-        turn = extract(caught(prompt=[HumanMessage("q"), message]))
+        turn = extract(captured(prompt=[HumanMessage("q"), message]))
         assert (turn.draft, turn.user_message) == ("It has shipped.", "q")
 
     @pytest.mark.parametrize(
@@ -228,11 +228,11 @@ class TestOddMessages:
         ],
     )
     def test_as_an_answer(self, answer: Any) -> None:
-        assert extract(caught(answer)).draft == ""
+        assert extract(captured(answer)).draft == ""
 
     def test_a_call_without_a_name_and_a_result_without_a_call(self) -> None:
         asked = AIMessage.model_construct(content="", tool_calls=[{"args": {}, "id": "1"}])
-        turn = extract(caught(prompt=[HumanMessage("q"), asked, ToolMessage.model_construct(content="r")]))
+        turn = extract(captured(prompt=[HumanMessage("q"), asked, ToolMessage.model_construct(content="r")]))
         assert turn.tool_calls == (
             {"name": None, "args": {}, "id": "1"},
             {"name": None, "id": None, "result": "r"},
@@ -243,4 +243,4 @@ class TestOddMessages:
             def __repr__(self) -> str:
                 raise RuntimeError
 
-        assert extract(caught(call_kwargs={"response_mime_type": Raises()})).draft == "It has shipped."
+        assert extract(captured(call_kwargs={"response_mime_type": Raises()})).draft == "It has shipped."

@@ -171,9 +171,9 @@ class TestHandler:
         async def fails(state: MessagesState) -> None:
             raise error
 
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError) as raised:
             await graph(fails).ainvoke(ASK, config())
-        assert caught.value is error
+        assert raised.value is error
         stream = graph(asks(Chat(answers=["x"]))).astream(ASK, config(), stream_mode="values")
         async for _ in stream:
             break

@@ -74,9 +74,9 @@ def test_a_slow_model_is_a_timeout_and_the_caller_goes_on() -> None:
 
 def test_the_providers_error_comes_out_as_it_is() -> None:
     error = ConnectionError("no network")
-    with pytest.raises(ConnectionError) as caught:
+    with pytest.raises(ConnectionError) as raised:
         ask(Chat(answers=[""], error=error))
-    assert caught.value is error
+    assert raised.value is error
 
 
 class TestFromACoroutine:

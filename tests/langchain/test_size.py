@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 
-from draftcritic.langchain import Answer, Caught
+from draftcritic.langchain import Answer, CapturedDraft
 
 BIG = "x" * 100_000
 CALL = {"name": "find", "args": {"query": {"words": [BIG]}}, "id": "c1"}
@@ -27,7 +27,7 @@ class Stubborn:
 
 
 def size(prompt: Any = "", answer: BaseMessage | None = None, metadata: Any = None) -> int:
-    return Caught(
+    return CapturedDraft(
         model=None,
         prompt=prompt,
         answers=[Answer.of(answer or AIMessage("Yes."))],

@@ -16,7 +16,7 @@ from support.hostile import ANSWERS, CONTENTS, FORGED, FRAGMENTS, HISTORIES, MET
 
 from draftcritic.core import Failure, Grounding, Mode, Policy, Review, Turn, Verdict, parse_reflection_output
 from draftcritic.grounding import find_fabrications, rules_of
-from draftcritic.langchain import Answer, Caught, extract, rewritten_message, rewritten_result
+from draftcritic.langchain import Answer, CapturedDraft, extract, rewritten_message, rewritten_result
 from draftcritic.langchain._capture import text_of_answers
 from draftcritic.langchain._message_text import text_of
 from draftcritic.review import Critic, NullObserver, Reply
@@ -27,7 +27,7 @@ _MODEL = Chat(answers=["x"])
 
 def a_turn_comes_of_everything(answers: list[Any], history: list[Any], metadata: Any, kwargs: Any) -> None:
     """Reading a turn raises nothing, and a draft is all the text of the answer or none of it."""
-    caught = Caught(
+    captured = CapturedDraft(
         model=_MODEL,
         prompt=tuple(history),
         answers=[Answer.of(answer) for answer in answers],
@@ -37,9 +37,9 @@ def a_turn_comes_of_everything(answers: list[Any], history: list[Any], metadata:
         origin=None,
         context=copy_context(),
     )
-    turn = extract(caught)
+    turn = extract(captured)
     assert isinstance(turn, Turn)
-    assert turn.draft in {"", text_of_answers(caught.answers)}
+    assert turn.draft in {"", text_of_answers(captured.answers)}
     assert isinstance(turn.user_message, str)
     assert isinstance(turn.context, str)
     for value in (turn.response_id, turn.conversation_id, turn.session_id, turn.user_id, turn.draft_model):
@@ -128,7 +128,7 @@ _CRITICS = [Critic(Policy(), mode, _Own()) for mode in (Mode.OBSERVE, Mode.ENFOR
 
 def a_review_comes_of_every_turn(draft: str, history: list[Any], metadata: Any, content: Any, usage: Any) -> None:
     """A whole review of a whole turn ends without a fault of the critic's own."""
-    caught = Caught(
+    captured = CapturedDraft(
         model=_MODEL,
         prompt=tuple(history),
         answers=[Answer.of(AIMessage(draft))],
@@ -140,7 +140,7 @@ def a_review_comes_of_every_turn(draft: str, history: list[Any], metadata: Any, 
     )
     for critic in _CRITICS:
         _Own.faults = 0
-        review = critic.review(extract(caught), Answering(Reply(content, usage=usage)))
+        review = critic.review(extract(captured), Answering(Reply(content, usage=usage)))
         assert isinstance(review, Review)
         assert _Own.faults == 0
 

@@ -1,15 +1,15 @@
-"""Where drafts are caught: LangChain's chat models, and the critic's own call of one."""
+"""Where drafts are captured: LangChain's chat models, and the critic's own call of one."""
 
 from __future__ import annotations
 
 from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
-from draftcritic.langchain._capture import Answer, Caught, Draft
+from draftcritic.langchain._capture import Answer, CapturedDraft, LazyDraft
 from draftcritic.langchain._critic_model import ChatModelCritic
 from draftcritic.langchain._enforce import HoldingInterceptor
 from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
 from draftcritic.langchain._install import CHAT_MODELS, Installed, install, remove
-from draftcritic.langchain._interceptors import Catch, Interceptor, Reviewer
+from draftcritic.langchain._interceptors import CaptureFn, Interceptor, Reviewer
 from draftcritic.langchain._method_patches import Splice, SpliceError, splice
 from draftcritic.langchain._own_calls import OwnPrompts
 from draftcritic.langchain._rewrite import WithoutCalls, as_chunk, rewritten_message, rewritten_result
@@ -21,15 +21,15 @@ __all__ = [
     "GRAPHS",
     "GRAPHS_NEED_HELP",
     "Answer",
-    "Catch",
-    "Caught",
+    "CaptureFn",
+    "CapturedDraft",
     "ChatModelCritic",
     "DocumentMemory",
-    "Draft",
     "GraphMetadata",
     "HoldingInterceptor",
     "Installed",
     "Interceptor",
+    "LazyDraft",
     "OwnLoop",
     "OwnPrompts",
     "Reviewer",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
-from draftcritic.langchain._capture import Answer, Caught, Draft, mapping_of
+from draftcritic.langchain._capture import Answer, CapturedDraft, LazyDraft, mapping_of
 from draftcritic.langchain._deferred_callbacks import Recording, is_pulse, pulses_of
 from draftcritic.langchain._graph import with_graph_metadata
 from draftcritic.review._scope import scoped
@@ -63,7 +63,7 @@ class Watch:
         return scoped(_watch, self)
 
 
-def handed_on() -> None:
+def mark_captured() -> None:
     """Tell all who watch that a draft was handed on."""
     watch = _watch.get()
     while watch is not None:
@@ -95,7 +95,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(slots=True)
 class Call:
-    """What is known of a model call before it answers. See `Caught` for the attributes."""
+    """What is known of a model call before it answers. See `CapturedDraft` for the attributes."""
 
     model: Any
     prompt: Any
@@ -160,9 +160,9 @@ class Call:
             return (args[0], config, *args[2:]), kwargs
         return args, {**kwargs, "config": config}
 
-    def drafts_of_result(self, result: Any) -> Sequence[Draft]:
+    def drafts_of_result(self, result: Any) -> Sequence[LazyDraft]:
         """Return the drafts of a `ChatResult`: one for each generation."""
-        return [partial(self._caught, (generation.message,)) for generation in result.generations]
+        return [partial(self._captured, (generation.message,)) for generation in result.generations]
 
     def holds_a_message(self) -> bool:
         """Whether the stream gave a whole message, as that of a model without `_stream` does.
@@ -172,32 +172,32 @@ class Call:
         kind: Any = type(self.chunks[-1])
         return _is_whole(kind)
 
-    def drafts_of_chunks(self, complete: bool) -> Sequence[Draft]:
+    def drafts_of_chunks(self, complete: bool) -> Sequence[LazyDraft]:
         """Return the draft of a stream of message chunks; none when nothing had come yet."""
         if not self.chunks:
             return ()
-        return [partial(self._caught, self.chunks, complete)]
+        return [partial(self._captured, self.chunks, complete)]
 
-    def drafts_of_generations(self, complete: bool) -> Sequence[Draft]:
+    def drafts_of_generations(self, complete: bool) -> Sequence[LazyDraft]:
         """Return the draft of a stream of generation chunks, as a model gives them; none when nothing had come yet."""
         if not self.chunks:
             return ()
         answers = [Answer.of(chunk.message, mapping_of(chunk, "generation_info")) for chunk in self.chunks]
         return [lambda: self._of_answers(answers, complete)]
 
-    def drafts_of_message(self, message: Any, complete: bool) -> Sequence[Draft]:
+    def drafts_of_message(self, message: Any, complete: bool) -> Sequence[LazyDraft]:
         """Return the draft of a stream that collects its message itself; none when there is no message."""
         messages = () if message is None else (message,)
         if not messages and complete:
             return ()
-        return [partial(self._caught, messages, complete)]
+        return [partial(self._captured, messages, complete)]
 
-    def _caught(self, messages: Sequence[Any], complete: bool = True) -> Caught:
+    def _captured(self, messages: Sequence[Any], complete: bool = True) -> CapturedDraft:
         return self._of_answers([Answer.of(message) for message in messages], complete)
 
-    def _of_answers(self, answers: Sequence[Answer], complete: bool) -> Caught:
+    def _of_answers(self, answers: Sequence[Answer], complete: bool) -> CapturedDraft:
         prompt = self.prompt
-        return Caught(
+        return CapturedDraft(
             model=self.model,
             prompt=tuple(prompt) if isinstance(prompt, list) else prompt,
             answers=answers,

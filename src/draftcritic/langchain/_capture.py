@@ -1,4 +1,4 @@
-"""A draft as it was caught: references only, so that the caller's thread pays next to nothing."""
+"""A draft as it was captured: references only, so that the caller's thread pays next to nothing."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def text_of_answers(answers: Sequence[Answer]) -> str:
 
 
 @dataclass(slots=True)
-class Caught:
-    """A draft and where it was caught.
+class CapturedDraft:
+    """A draft and where it was captured.
 
     Attributes:
         model: the chat model that wrote it.
@@ -227,5 +227,6 @@ def _of_fields(fields: dict[str, Any], waiting: list[Any]) -> int:
     return getsizeof(content)
 
 
-Draft = Callable[[], Caught]
-"""A draft that can be caught: what is not reviewed need not be. To be called before anybody can change the message."""
+LazyDraft = Callable[[], CapturedDraft]
+"""Captures a draft when it is called: a draft that is not reviewed costs nothing. It has to be called before the
+application can change the message."""

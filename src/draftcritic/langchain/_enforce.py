@@ -114,15 +114,15 @@ class HoldingInterceptor(Interceptor):
         manager, recording = original(*args, **kwargs), current_recording()
         return manager if recording is None else silenced(recording, manager)
 
-    def judge(self, catch: Callable[[], Any]) -> Iterable[str | None]:
-        """Return the texts that replace the drafts of `catch`. See `Reviewer.take`."""
-        return self._reviewer.take(catch)
+    def judge(self, capture_drafts: Callable[[], Any]) -> Iterable[str | None]:
+        """Return the texts that replace the drafts of `capture_drafts`. See `Reviewer.take`."""
+        return self._reviewer.take(capture_drafts)
 
-    async def ajudge(self, call: Call, catch: Callable[[], Any]) -> Iterable[str | None]:
-        """Return the texts that replace the drafts of `catch`, and keep an idle timeout from firing meanwhile."""
+    async def ajudge(self, call: Call, capture_drafts: Callable[[], Any]) -> Iterable[str | None]:
+        """Return the texts that replace the drafts, and keep an idle timeout from firing meanwhile."""
         call.loop = asyncio.get_running_loop()
         async with beating(call.pulses):
-            return await self._reviewer.atake(catch)
+            return await self._reviewer.atake(capture_drafts)
 
     def capture(self, call: Call) -> None:
         """Note where a call is in its trace."""

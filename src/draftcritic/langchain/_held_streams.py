@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic.langchain._answer_shapes import refusal_chunk, replaced_message
 from draftcritic.langchain._call import Arguments, Call, Frame, holding
-from draftcritic.langchain._capture import Draft
+from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._deferred_callbacks import Event, Recording, areplay, pulse, replay
 from draftcritic.langchain._held_cache import CacheAfterVerdict
 from draftcritic.langchain._message_text import text_of
@@ -201,7 +201,7 @@ class HeldEvents:
         """Keep an event, with how many callbacks were made until then."""
         self._events.append((event, len(self.recording)))
 
-    def drafts(self) -> Sequence[Draft]:
+    def drafts(self) -> Sequence[LazyDraft]:
         """Return the draft that the events make up."""
         return self.call.drafts_of_message(self._message, not self.is_abandoned)
 

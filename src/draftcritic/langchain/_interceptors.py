@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any, Protocol
 
 from draftcritic.langchain._answer_shapes import replaced_result
-from draftcritic.langchain._call import Call, Frame, handed_on, is_outermost, streams_tokens
-from draftcritic.langchain._capture import Draft
+from draftcritic.langchain._call import Call, Frame, is_outermost, mark_captured, streams_tokens
+from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._own_calls import without_effects
 from draftcritic.review._scope import current_mark, is_muted
 
-Catch = Callable[[], Sequence[Draft]]
+CaptureFn = Callable[[], Sequence[LazyDraft]]
 """Looks which drafts there are."""
 Items = Iterator[Any]
 AsyncItems = AsyncGenerator[Any, None]
@@ -31,16 +31,16 @@ class Reviewer(Protocol):
         """A call was left alone because it is the critic's own."""
         ...
 
-    def take(self, catch: Catch) -> Iterable[str | None]:
-        """Review what `catch` returns, from synchronous code.
+    def take(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
+        """Review what `capture_drafts` returns, from synchronous code.
 
         Returns:
             For each draft the text that takes its place, or None; nothing at all when no draft is touched.
         """
         ...
 
-    async def atake(self, catch: Catch) -> Iterable[str | None]:
-        """Review what `catch` returns, from a coroutine. See `take`."""
+    async def atake(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
+        """Review what `capture_drafts` returns, from a coroutine. See `take`."""
         ...
 
     def found(self, documents: Any) -> None:
@@ -193,7 +193,7 @@ class Interceptor:
             return False
         if not is_outermost():
             return False
-        handed_on()
+        mark_captured()
         return True
 
     def _wants(self, call: Call) -> bool:
@@ -207,7 +207,7 @@ class Interceptor:
         self,
         source: Any,
         keep: Callable[[Any], None],
-        catch: Callable[[bool], Sequence[Draft]],
+        capture_drafts: Callable[[bool], Sequence[LazyDraft]],
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
@@ -227,21 +227,21 @@ class Interceptor:
                 if not complete and whole():
                     # Whoever reads by `whole` does not come back for the end of the generator.
                     complete = True
-                    self._reviewer.take(lambda: catch(True))
+                    self._reviewer.take(lambda: capture_drafts(True))
                 yield item
             if not complete:
                 complete = True
-                self._reviewer.take(lambda: catch(True))
+                self._reviewer.take(lambda: capture_drafts(True))
         finally:
             frame.open = False
             if started and not complete:
-                self._reviewer.take(lambda: catch(False))
+                self._reviewer.take(lambda: capture_drafts(False))
 
     async def afollow(
         self,
         source: Any,
         keep: Callable[[Any], None],
-        catch: Callable[[bool], Sequence[Draft]],
+        capture_drafts: Callable[[bool], Sequence[LazyDraft]],
         whole: Callable[[], bool] = _never,
         *,
         watch: Stepping | None = None,
@@ -260,16 +260,16 @@ class Interceptor:
                 started = True
                 if not complete and whole():
                     complete = True
-                    await self._reviewer.atake(lambda: catch(True))
+                    await self._reviewer.atake(lambda: capture_drafts(True))
                 yield item
             if not complete:
                 complete = True
-                await self._reviewer.atake(lambda: catch(True))
+                await self._reviewer.atake(lambda: capture_drafts(True))
         finally:
             frame.open = False
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
-                self._reviewer.take(lambda: catch(False))
+                self._reviewer.take(lambda: capture_drafts(False))
 
 
 def isolated(model: Any, call: Call) -> Any:
@@ -283,8 +283,8 @@ def applied(result: Any, texts: Iterable[str | None]) -> Any:
     return replaced_result(result, islice(texts, len(result.generations))) if texts else result
 
 
-def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[Draft]], Callable[[], bool]]:
-    """Return how to catch the draft that an event stream collects, and how to tell that it is whole."""
+def _of_event_stream(call: Call, stream: Any) -> tuple[Callable[[bool], Sequence[LazyDraft]], Callable[[], bool]]:
+    """Return how to capture the draft that an event stream collects, and how to tell that it is whole."""
     return (
         lambda complete: call.drafts_of_message(_message_of(stream), complete),
         lambda: stream.output_message is not None,

@@ -18,8 +18,8 @@ from weakref import WeakSet
 
 from draftcritic.langchain._answer_shapes import messages_in, replaced, replaced_chunks
 from draftcritic.langchain._boundary import Handler, OnFault, guarded_async_items, guarded_coroutine, guarded_items
-from draftcritic.langchain._call import Call, Watch, handed_on, is_outermost
-from draftcritic.langchain._capture import Draft
+from draftcritic.langchain._call import Call, Watch, is_outermost, mark_captured
+from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items
 from draftcritic.langchain._method_patches import Splice, SpliceError, is_handled, splice
 from draftcritic.langchain._wrapt_patches import Wrap, is_wrapped, wrap
@@ -116,12 +116,12 @@ class OwnMethods:
             return guarded_items(partial(self._items, name), **given)
         return None
 
-    def _drafts(self, turn: _Turn, value: Any) -> Sequence[Draft] | None:
+    def _drafts(self, turn: _Turn, value: Any) -> Sequence[LazyDraft] | None:
         """Return the drafts in a value; None when it is nothing that holds any."""
         found = messages_in(value)
         if not any(found):
             return None
-        handed_on()
+        mark_captured()
         return [
             draft
             for index, messages in enumerate(found)
@@ -214,7 +214,7 @@ class OwnMethods:
             call.exposed = streamed and not self._interceptor.holds and name not in PAIRS
             call.origin = self._reviewer.capture(call.run)
         if streamed and name not in PAIRS:
-            handed_on()
+            mark_captured()
         return _Turn(calls, watch)
 
 
@@ -240,11 +240,11 @@ def _config(value: Any) -> Any:
     return value if isinstance(value, dict) else None
 
 
-def _unseen(watch: Watch, call: Call) -> Callable[[bool], Sequence[Draft]]:
+def _unseen(watch: Watch, call: Call) -> Callable[[bool], Sequence[LazyDraft]]:
     return lambda complete: () if watch.seen else call.drafts_of_chunks(complete)
 
 
-def _known(drafts: Sequence[Draft]) -> Sequence[Draft]:
+def _known(drafts: Sequence[LazyDraft]) -> Sequence[LazyDraft]:
     return drafts
 
 

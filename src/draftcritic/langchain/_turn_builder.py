@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from draftcritic.core._models import reported_model_name, resolve_model_name
 from draftcritic.core._turn import Turn
 from draftcritic.langchain._backing import DocumentMemory, backing_of
-from draftcritic.langchain._capture import Answer, Caught, are_calls, mapping_of, text_of_answers
+from draftcritic.langchain._capture import Answer, CapturedDraft, are_calls, mapping_of, text_of_answers
 from draftcritic.langchain._message_text import as_json, readable
 from draftcritic.langchain._structured import asks_for_structure
 from draftcritic.langchain._tool_records import ProviderCalls, asks_for_tool, calls_in
@@ -166,30 +166,30 @@ _RUN_ID_PREFIXES = ("lc_run", "run-")
 
 
 def extract(
-    caught: Caught,
+    captured: CapturedDraft,
     *,
     documents: DocumentMemory | None = None,
     trust_documents: bool = True,
     trust_request: bool = False,
 ) -> Turn:
-    """Return the turn of a caught draft.
+    """Return the turn of a captured draft.
 
     A tool-call message, a structured answer and an empty answer give a turn with an empty draft.
 
     Args:
-        caught: the draft with its surroundings.
+        captured: the draft with its surroundings.
         documents: the retrieved documents that take the place of an activation log when the application gives none.
         trust_documents: the scores of documents may raise the confidence.
         trust_request: the activation log and intent of the run's metadata replace the application's.
     """
-    messages = messages_of(caught.model, caught.prompt)
-    answer_metadata = _answer_metadata(caught.answers)
-    said = read_conversation(messages, caught.answers)
-    metadata = caught.metadata
+    messages = messages_of(captured.model, captured.prompt)
+    answer_metadata = _answer_metadata(captured.answers)
+    said = read_conversation(messages, captured.answers)
+    metadata = captured.metadata
     backing = backing_of(metadata, messages, documents, trust_documents=trust_documents, trust_request=trust_request)
     return Turn(
-        draft="" if is_no_draft(caught) else draft_text(caught.answers),
-        run_id=caught.run_id,
+        draft="" if is_no_draft(captured) else draft_text(captured.answers),
+        run_id=captured.run_id,
         user_message=said.user_message,
         tool_calls=said.tool_calls,
         context=said.context,
@@ -202,28 +202,28 @@ def extract(
         intent=backing.intent,
         requested_intent=backing.requested_intent,
         scope=metadata,
-        draft_model=resolve_model_name(caught.model, reported_model_name(answer_metadata)) or None,
-        streamed=caught.streamed,
-        exposed=caught.exposed,
-        response_id=_response_id(caught.answers, answer_metadata),
+        draft_model=resolve_model_name(captured.model, reported_model_name(answer_metadata)) or None,
+        streamed=captured.streamed,
+        exposed=captured.exposed,
+        response_id=_response_id(captured.answers, answer_metadata),
         conversation_id=_first_text(metadata, "conversation_id", "thread_id"),
         session_id=_first_text(metadata, "session_id"),
         user_id=_first_text(metadata, "user_id"),
     )
 
 
-def bare_turn(caught: Caught) -> Turn:
-    """Return the turn of a caught draft of which nothing but the text and the application's activation log is read."""
+def bare_turn(captured: CapturedDraft) -> Turn:
+    """Return a turn with nothing but the text of a captured draft and the application's activation log."""
     try:
-        draft = "" if is_no_draft(caught) else draft_text(caught.answers)
+        draft = "" if is_no_draft(captured) else draft_text(captured.answers)
     except Exception:
         draft = "[unreadable]"
     return Turn(
         draft=draft,
-        run_id=caught.run_id,
+        run_id=captured.run_id,
         activation=current_activation() or {},
-        streamed=caught.streamed,
-        exposed=caught.exposed,
+        streamed=captured.streamed,
+        exposed=captured.exposed,
     )
 
 
@@ -232,11 +232,11 @@ def draft_text(answers: Sequence[Answer]) -> str:
     return text_of_answers(answers)
 
 
-def is_no_draft(caught: Caught) -> bool:
+def is_no_draft(captured: CapturedDraft) -> bool:
     """Whether the answer is a structured answer, or a tool-call message that is only observed."""
-    if any(answer.parsed for answer in caught.answers) or asks_for_structure(caught.call_kwargs, caught.model):
+    if any(answer.parsed for answer in captured.answers) or asks_for_structure(captured.call_kwargs, captured.model):
         return True
-    return not caught.enforced and are_calls(caught.answers)
+    return not captured.enforced and are_calls(captured.answers)
 
 
 def messages_of(model: Any, prompt: Any) -> Sequence[Any]:
