@@ -12,7 +12,7 @@ class Collector:
     """A reviewer that keeps what it is handed."""
 
     def __init__(self) -> None:
-        self.captured: list[CapturedDraft] = []
+        self.drafts: list[CapturedDraft] = []
         self.nested_calls = 0
         self.captured: list[Any] = []
         self.documents: list[Any] = []
@@ -25,7 +25,7 @@ class Collector:
         self.nested_calls += 1
 
     def take(self, capture_drafts: Any) -> None:
-        self.captured.extend(draft() for draft in capture_drafts())
+        self.drafts.extend(draft() for draft in capture_drafts())
 
     async def atake(self, capture_drafts: Any) -> None:
         self.take(capture_drafts)

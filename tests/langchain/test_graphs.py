@@ -64,12 +64,12 @@ def test_twenty_parallel_nodes_fifty_times(way: str, collector: Any, caplog: pyt
     graph = fan(20)
     wanted = sorted(f"Answer {number}." for number in range(20))
     for _ in range(50):
-        collector.captured.clear()
+        collector.drafts.clear()
         state = {"texts": []}
         result = graph.invoke(state) if way == "invoke" else asyncio.run(graph.ainvoke(state))
         assert sorted(result["texts"]) == wanted
-        assert sorted(draft_text(c.answers) for c in collector.captured) == wanted
-        assert len({c.run_id for c in collector.captured}) == 20
+        assert sorted(draft_text(c.answers) for c in collector.drafts) == wanted
+        assert len({c.run_id for c in collector.drafts}) == 20
     assert [r for r in caplog.records if r.name == "opentelemetry.context"] == []
 
 

@@ -70,8 +70,8 @@ PATHS = {
 def test_one_draft(path: str, late: bool, collector: Any) -> None:
     kind = own_class() if late else Before
     assert PATHS[path](kind(answers=[DRAFT])) == DRAFT
-    assert [draft_text(c.answers).strip() for c in collector.captured] == [DRAFT]
-    turn = extract(collector.captured[0])
+    assert [draft_text(c.answers).strip() for c in collector.drafts] == [DRAFT]
+    turn = extract(collector.drafts[0])
     assert (turn.user_message, turn.streamed) == ("q", "stream" in path)
 
 
@@ -85,7 +85,7 @@ def test_an_override_that_reaches_langchains_method_is_one_draft(collector: Any)
 
     assert Plain(answers=[DRAFT]).invoke("q").text == DRAFT
     assert "".join(c.text for c in Plain(answers=[DRAFT]).stream("q")) == DRAFT
-    assert [(draft_text(c.answers), bool(c.run_id)) for c in collector.captured] == [(DRAFT, True)] * 2
+    assert [(draft_text(c.answers), bool(c.run_id)) for c in collector.drafts] == [(DRAFT, True)] * 2
 
 
 def test_an_override_that_asks_another_model_is_that_models_draft(collector: Any) -> None:
@@ -97,7 +97,7 @@ def test_an_override_that_asks_another_model_is_that_models_draft(collector: Any
 
     Router(answers=["x"], inner=Chat(answers=[DRAFT])).invoke("q")
     Router(answers=["x"], inner=Before(answers=[DRAFT])).invoke("q")
-    assert [type(c.model).__name__ for c in collector.captured] == ["Chat", "Own"]
+    assert [type(c.model).__name__ for c in collector.drafts] == ["Chat", "Own"]
 
 
 def test_what_is_no_message_is_no_draft(collector: Any) -> None:
@@ -106,13 +106,13 @@ def test_what_is_no_message_is_no_draft(collector: Any) -> None:
             return {"answer": DRAFT}
 
     assert Odd(answers=["x"]).invoke("q") == {"answer": DRAFT}
-    assert collector.captured == []
+    assert collector.drafts == []
 
 
 @pytest.mark.parametrize("prompt", [None, 7, {"question": "q"}, [object()]])
 def test_an_input_that_langchain_would_not_take(prompt: Any, collector: Any) -> None:
     Before(answers=[DRAFT]).invoke(prompt)
-    turn = extract(collector.captured[0])
+    turn = extract(collector.drafts[0])
     assert (turn.draft, turn.user_message) == (DRAFT, "")
 
 
@@ -121,7 +121,7 @@ def test_left_early(collector: Any) -> None:
     next(stream)
     del stream
     gc.collect()
-    assert [c.complete for c in collector.captured] == [False]
+    assert [c.complete for c in collector.drafts] == [False]
 
 
 def test_class_keywords_still_reach_pydantic(collector: Any) -> None:

@@ -33,8 +33,8 @@ ASYNC = {path: way for path, way in paths.ASYNC.items() if "v3" not in path and 
 def test_sync_path(path: str, kind: str, collector: Any) -> None:
     model = MODELS[kind](answers=[DRAFT])
     assert SYNC[path](model) == DRAFT
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT]
-    turn = extract(collector.captured[0])
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT]
+    turn = extract(collector.drafts[0])
     assert (turn.draft, turn.user_message, turn.draft_model) == (DRAFT, ASK, "gpt-4o-mini")
     assert turn.run_id
     assert collector.nested_calls == 0
@@ -46,11 +46,11 @@ def test_sync_path(path: str, kind: str, collector: Any) -> None:
 async def test_async_path(path: str, kind: str, collector: Any) -> None:
     model = MODELS[kind](answers=[DRAFT])
     assert await ASYNC[path](model) == DRAFT
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT]
-    turn = extract(collector.captured[0])
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT]
+    turn = extract(collector.drafts[0])
     assert (turn.draft, turn.user_message) == (DRAFT, ASK)
     assert turn.run_id
-    assert collector.captured[0].loop is asyncio.get_running_loop()
+    assert collector.drafts[0].loop is asyncio.get_running_loop()
     assert len(model.calls) == 1
 
 
@@ -61,8 +61,8 @@ def test_stream_events_v3(collector: Any) -> None:
         warnings.simplefilter("ignore")
         stream = model.stream_events(ASK, version="v3")
         assert stream.output.text == DRAFT
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT]
-    assert extract(collector.captured[0]).streamed
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT]
+    assert extract(collector.drafts[0]).streamed
 
 
 @needs_v3
@@ -72,7 +72,7 @@ async def test_astream_events_v3(collector: Any) -> None:
         warnings.simplefilter("ignore")
         stream = await model.astream_events(ASK, version="v3")
         assert await stream.text == DRAFT
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT]
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT]
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -80,16 +80,16 @@ def test_chunks_of_a_stream_are_unchanged(kind: str, collector: Any) -> None:
     model = MODELS[kind](answers=[DRAFT])
     config = {"run_id": "0199f3a4-7c9b-7000-8000-000000000001"}
     seen = [c.model_dump() for c in model.stream(ASK, config=config)]
-    collector.captured.clear()
+    collector.drafts.clear()
     with reviewing():
         bare = [c.model_dump() for c in MODELS[kind](answers=[DRAFT]).stream(ASK, config=config)]
-    assert collector.captured == []
+    assert collector.drafts == []
     assert seen == bare
 
 
 def test_several_prompts_and_generations_are_a_draft_each(collector: Any) -> None:
     Chat(answers=["a", "b"], n=2).generate([[HumanMessage("1")], [HumanMessage("2")]])
-    assert [draft_text(c.answers) for c in collector.captured] == ["a", "a", "b", "b"]
+    assert [draft_text(c.answers) for c in collector.drafts] == ["a", "a", "b", "b"]
 
 
 def test_a_draft_written_for_another_model_is_not_handed_on_twice(collector: Any) -> None:
@@ -106,7 +106,7 @@ def test_a_draft_written_for_another_model_is_not_handed_on_twice(collector: Any
             )
 
     Router(inner=StreamingChat(answers=[DRAFT])).invoke(ASK)
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT]
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT]
 
 
 def test_a_subclass_that_calls_super_is_one_draft(collector: Any) -> None:
@@ -119,7 +119,7 @@ def test_a_subclass_that_calls_super_is_one_draft(collector: Any) -> None:
 
     Child(answers=[DRAFT]).invoke(ASK)
     list(Child(answers=[DRAFT]).stream(ASK))
-    assert len(collector.captured) == 2
+    assert len(collector.drafts) == 2
 
 
 def test_a_task_that_outlives_the_call_is_an_application_again(collector: Any) -> None:
@@ -139,22 +139,22 @@ def test_a_task_that_outlives_the_call_is_an_application_again(collector: Any) -
         await asyncio.gather(*later)
 
     asyncio.run(main())
-    assert [draft_text(c.answers) for c in collector.captured] == [DRAFT, "later"]
+    assert [draft_text(c.answers) for c in collector.drafts] == [DRAFT, "later"]
 
 
 class TestNoDraft:
     def test_tool_calls(self, collector: Any) -> None:
         call = {"name": "look_up", "args": {}, "id": "1"}
         for kind in MODELS.values():
-            collector.captured.clear()
+            collector.drafts.clear()
             kind(answers=[AIMessage("Let me look.", tool_calls=[call])]).invoke(ASK)
-            assert [is_no_draft(c) for c in collector.captured] == [True]
-            assert extract(collector.captured[0]).draft == ""
+            assert [is_no_draft(c) for c in collector.drafts] == [True]
+            assert extract(collector.drafts[0]).draft == ""
 
     def test_streamed_tool_calls(self, collector: Any) -> None:
         call = {"name": "look_up", "args": {}, "id": "1"}
         list(StreamingChat(answers=[AIMessage("Let me look.", tool_calls=[call])]).stream(ASK))
-        assert extract(collector.captured[0]).draft == ""
+        assert extract(collector.drafts[0]).draft == ""
 
     def test_structured_output(self, collector: Any) -> None:
         class Parcel(TypedDict):
@@ -163,7 +163,7 @@ class TestNoDraft:
         call = {"name": "Parcel", "args": {"place": "x"}, "id": "1"}
         chain = Chat(answers=[AIMessage("", tool_calls=[call])]).with_structured_output(Parcel)
         assert chain.invoke(ASK) == {"place": "x"}
-        assert [extract(c).draft for c in collector.captured] == [""]
+        assert [extract(c).draft for c in collector.drafts] == [""]
 
     @pytest.mark.parametrize(
         "kwargs",
@@ -176,11 +176,11 @@ class TestNoDraft:
     )
     def test_response_formats(self, kwargs: Any, collector: Any) -> None:
         Chat(answers=['{"a": 1}']).bind(**kwargs).invoke(ASK)
-        assert [extract(c).draft for c in collector.captured] == [""]
+        assert [extract(c).draft for c in collector.drafts] == [""]
 
     def test_a_text_format_is_a_draft(self, collector: Any) -> None:
         Chat(answers=[DRAFT]).bind(response_format={"type": "text"}).invoke(ASK)
-        assert [extract(c).draft for c in collector.captured] == [DRAFT]
+        assert [extract(c).draft for c in collector.drafts] == [DRAFT]
 
 
 class TestLeftEarly:
@@ -188,31 +188,31 @@ class TestLeftEarly:
         stream = StreamingChat(answers=[DRAFT]).stream(ASK)
         next(stream)
         stream.close()
-        assert [(c.complete, draft_text(c.answers)) for c in collector.captured] == [(False, "Your")]
+        assert [(c.complete, draft_text(c.answers)) for c in collector.drafts] == [(False, "Your")]
 
     def test_dropped(self, collector: Any) -> None:
         stream = StreamingChat(answers=[DRAFT]).stream(ASK)
         next(stream)
         del stream
         gc.collect()
-        assert [c.complete for c in collector.captured] == [False]
+        assert [c.complete for c in collector.drafts] == [False]
 
     def test_never_read(self, collector: Any) -> None:
         StreamingChat(answers=[DRAFT]).stream(ASK).close()
-        assert collector.captured == []
+        assert collector.drafts == []
 
     async def test_async_break(self, collector: Any) -> None:
         async for _ in StreamingChat(answers=[DRAFT]).astream(ASK):
             break
         gc.collect()
         await asyncio.sleep(0.01)
-        assert [c.complete for c in collector.captured] == [False]
+        assert [c.complete for c in collector.drafts] == [False]
 
     def test_error_goes_through_untouched(self, collector: Any) -> None:
         stream = StreamingChat(answers=[DRAFT], fail_after=2).stream(ASK)
         with pytest.raises(ConnectionError, match="the stream broke"):
             list(stream)
-        assert [c.complete for c in collector.captured] == [False]
+        assert [c.complete for c in collector.drafts] == [False]
 
     async def test_cancelled(self, collector: Any) -> None:
         class Slow(Chat):
@@ -224,7 +224,7 @@ class TestLeftEarly:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert collector.captured == []
+        assert collector.drafts == []
 
 
 def test_the_models_error_is_the_same_object(collector: Any) -> None:
@@ -232,7 +232,7 @@ def test_the_models_error_is_the_same_object(collector: Any) -> None:
     with pytest.raises(ValueError) as raised:
         Chat(answers=[DRAFT], error=error).invoke(ASK)
     assert raised.value is error
-    assert collector.captured == []
+    assert collector.drafts == []
 
 
 def test_the_critics_own_call_is_left_alone(collector: Any) -> None:
@@ -248,7 +248,7 @@ def test_the_critics_own_call_is_left_alone(collector: Any) -> None:
         for thread in threads:
             thread.start()
             thread.join()
-    assert collector.captured == []
+    assert collector.drafts == []
     assert collector.nested_calls == 4
 
 
@@ -258,7 +258,7 @@ def test_no_value_that_a_request_can_send_is_the_mark_of_the_critics_call(value:
     metadata = {INTERNAL: value, "draftcritic.internal": value}
     model.invoke(ASK, config={"metadata": metadata, "configurable": metadata, "tags": [INTERNAL]})
     list(model.stream(ASK, config={"metadata": metadata}))
-    assert (len(collector.captured), collector.nested_calls) == (2, 0)
+    assert (len(collector.drafts), collector.nested_calls) == (2, 0)
 
 
 def test_a_mark_ends_with_its_call_also_where_a_copy_of_the_context_lives_on(collector: Any) -> None:
@@ -269,4 +269,4 @@ def test_a_mark_ends_with_its_call_also_where_a_copy_of_the_context_lives_on(col
     context.run(model.invoke, ASK)
     model.invoke(ASK, config={"metadata": {INTERNAL: mark}})
     model.invoke(ASK, config={"metadata": {INTERNAL: pickle.loads(pickle.dumps(mark))}})
-    assert (len(collector.captured), collector.nested_calls) == (3, 1)
+    assert (len(collector.drafts), collector.nested_calls) == (3, 1)
