@@ -32,7 +32,7 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     there. It imports nothing of LangChain; the work begins when the application does.
 
     Example:
-        DraftCriticInstrumentor().instrument(mode="observe", model="openai:gpt-4.1-nano")
+        DraftCriticInstrumentor().instrument(mode="observe", model="openai:gpt-4.1-mini")
     """
 
     _wiring: _Wiring | None = None
