@@ -1,11 +1,17 @@
-"""Starts the plugin in a process that runs another package's tests: a module for pytest's `-p`."""
+"""The pytest plugin of `make peers`: starts draftcritic, chooses the tests, and writes down what came of each."""
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 MODE = os.environ.get("PEERS_MODE", "off")
+ONLY = os.environ.get("PEERS_ONLY")
+"""A JSON file with the ids of the tests to run; all where it is not set."""
+OUTCOMES = os.environ.get("PEERS_OUTCOMES")
+"""The file that gets a JSON line for each phase of a test."""
 
 
 def approving() -> Any:
@@ -26,8 +32,23 @@ def approving() -> Any:
 
 
 def pytest_configure() -> None:
-    """Start the plugin before the tests are collected."""
+    """Start draftcritic before the tests are collected."""
     if MODE != "off":
         from draftcritic import DraftCriticInstrumentor
 
         DraftCriticInstrumentor().instrument(mode=MODE, model=approving(), skip_dep_check=True)
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Keep the chosen tests."""
+    if ONLY is not None:
+        wanted = set(json.loads(Path(ONLY).read_text()))
+        items[:] = [item for item in items if item.nodeid in wanted]
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Write a line for each phase of a test, in the process that gets the reports of all."""
+    if OUTCOMES is not None and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(OUTCOMES).open("a") as file:
+            expected = hasattr(report, "wasxfail")
+            file.write(json.dumps([report.nodeid, report.when, "xfail" if expected else report.outcome]) + "\n")
