@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from _variants import Variant
 
 _MEASURE = Path(__file__).with_name("_measure.py")
-FOREIGN = ("OTEL_", "DRAFTCRITIC_", "TRACELOOP_", "OPENINFERENCE_", "LANGSMITH_", "LANGCHAIN_")
+CLEARED_VARIABLES = ("OTEL_", "DRAFTCRITIC_", "TRACELOOP_", "OPENINFERENCE_", "LANGSMITH_", "LANGCHAIN_")
 """Prefixes of environment variables that would make the variants unlike those of another machine."""
 
 
@@ -35,7 +35,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
-            env={name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)},
+            env={name: value for name, value in os.environ.items() if not name.startswith(CLEARED_VARIABLES)},
         )
 
     def started(self) -> str | None:

@@ -26,7 +26,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 _CLOSE_S = 5.0
 _NUMBERS = itertools.count(1)
-"""Tells drafts apart: the same ones would share their reviews."""
+"""Makes drafts distinct: identical ones would share their reviews."""
 
 
 class PausingChat(BaseChatModel):
@@ -153,7 +153,7 @@ def _rss_mib() -> float:
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
-        # No other system tells what is resident now; the highest so far is as flat when nothing grows.
+        # Other systems only report the peak of the resident memory, which is also flat when nothing grows.
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -137,7 +137,7 @@ class Child:
         spans, before = self._providers.spans.spans, self._held()[0]
         self._untimed(calls)
         spans = self._providers.spans.spans - spans
-        # A batch also has one span of the application's, which weighs little beside the others.
+        # A batch also has one span of the application's, which costs little next to the others.
         return {"per_span": (self._held()[0] - before) / spans} if spans > 1 else {}
 
     def recorded(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def _head(result: dict[str, Any], height: int) -> Iterator[str]:
         f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12" fill="#1f2933">'
     )
     yield f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
-    yield _text(12, 24, "What stands around a model call adds to it: microseconds on the caller's clock", size=16)
+    yield _text(12, 24, "What each variant adds to a model call: microseconds on the caller's clock", size=16)
     setting = (
         f"Python {result['python']}, langchain-core {result['packages']['langchain-core']}, {result['machine']}; "
         f"median of {result['rounds']} rounds of {result['calls']} calls; in brackets: share of what {REFERENCE} adds"

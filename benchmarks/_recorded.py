@@ -35,13 +35,13 @@ class Recorded:
 
 
 def read(path: Path) -> tuple[Path, list[Recorded]]:
-    """Return the file that holds the turns, and the turns.
+    """Return the file with the turns, and the turns.
 
     Args:
         path: the file, plain or compressed (`.gz`), the same without its ending, or a folder with `agent_turns`.
 
     Raises:
-        RecordError: there is no such file, it cannot be read, it holds no turn, or a row is malformed.
+        RecordError: there is no such file, it cannot be read, it contains no turn, or a row is malformed.
     """
     file = _find(path)
     problems: list[str] = []
@@ -54,7 +54,7 @@ def read(path: Path) -> tuple[Path, list[Recorded]]:
         shown = problems[:_SHOWN_PROBLEMS] + ([f"and {more} more rows like that"] if more > 0 else [])
         raise RecordError("malformed rows\n" + "\n".join(shown))
     if not recorded:
-        raise RecordError(f"{file}: holds no turn")
+        raise RecordError(f"{file}: contains no turn")
     return file, recorded
 
 

@@ -37,7 +37,7 @@ def _rows(batches: Sequence[dict[str, Any]], variants: Sequence[str]) -> list[di
         row: dict[str, Any] = {key: mine[0][key] for key in ("path", "turn", "variant")}
         row.update({measure: median(batch[measure] for batch in mine) for measure in _MEASURES})
         for measure in _MEASURES:
-            added = [batch[measure] - beside[measure] for batch, beside in zip(mine, bare, strict=True)]
+            added = [batch[measure] - reference[measure] for batch, reference in zip(mine, bare, strict=True)]
             row[f"added_{measure}"] = median(added)
             if measure == "median_us":
                 row["spread_us"] = (quantile(added, 0.75) - quantile(added, 0.25)) / 2

@@ -57,7 +57,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 
 class Stopwatch:
-    """Stands around the functions of `STAGES` once it is `set`."""
+    """Wraps the functions of `STAGES` once it is `set`."""
 
     def __init__(self) -> None:
         self._local = threading.local()
@@ -132,7 +132,7 @@ class Stopwatch:
         return max(0.0, inside), max(0.0, outside)
 
     def taken(self, calls: int) -> dict[str, dict[str, dict[str, float]]]:
-        """Return for each thread and stage the microseconds and the times that it ran, a call; and begin anew.
+        """Return for each thread and stage the microseconds and the number of runs for each call; and reset them.
 
         A function that ran while another thread held Python's lock took long: its median counts, and not its sum.
         """

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _children import FOREIGN, ChildError
+from _children import CLEARED_VARIABLES, ChildError
 from _text import quantile, tell
 
 _CHILD = Path(__file__).with_name("_load_child.py")
@@ -71,7 +71,7 @@ def _rounds(children: dict[str, subprocess.Popen[str]], options: argparse.Namesp
     count = max(2, round(options.minutes * 60 / slice_s / len(_NAMES)))
     rounds = []
     for number in range(count + 1):
-        # Whoever goes first meets a machine that has just been idle.
+        # The first variant runs on a machine that has just been idle.
         order = _NAMES if number % 2 else _NAMES[::-1]
         measured = {
             name: _ask(children[name], do="run", seconds=slice_s, callers=options.callers, rate=options.rate)
@@ -149,7 +149,7 @@ def _start(name: str, options: argparse.Namespace) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        env={key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)},
+        env={key: value for key, value in os.environ.items() if not key.startswith(CLEARED_VARIABLES)},
     )
 
 

@@ -94,7 +94,7 @@ def _rounds(processes: Sequence[Process], options: argparse.Namespace) -> list[d
     """Let every child measure one batch after the other, so that noise hits all alike; the first round warms up."""
     batches = []
     for turn in range(options.rounds + 1):
-        # Nobody is always first after the machine was idle.
+        # Rotate the order: the first variant runs on an idle machine.
         shift = turn % len(processes)
         order = [*processes[shift:], *processes[:shift]]
         for path in options.paths:
@@ -140,7 +140,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=_positive, default=8, help="measured rounds (default %(default)s)")
     parser.add_argument("--calls", type=_positive, default=100, help="calls in a batch (default %(default)s)")
     parser.add_argument(
-        "--only", action="append", choices=[v.name for v in VARIANTS], help="a variant beside bare; may be repeated"
+        "--only",
+        action="append",
+        choices=[v.name for v in VARIANTS],
+        help="a variant in addition to bare; may be repeated",
     )
     parser.add_argument("--paths", nargs="+", choices=PATHS, default=list(PATHS), help="default: all")
     parser.add_argument("--turns", nargs="+", choices=TURNS, default=list(TURNS), help="default: both")

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _children import FOREIGN
+from _children import CLEARED_VARIABLES
 from _text import number, table
 
 _OURS = "draftcritic"
@@ -32,7 +32,7 @@ def _run(name: str) -> dict[str, Any]:
     """Run a program that does nothing; the start of its process is all there is to measure."""
     others = {entry.name for entry in entry_points(group="opentelemetry_instrumentor")}
     disabled = others - {_OURS} if name == _WITH else others | {_OURS}
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(CLEARED_VARIABLES)}
     environment["OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"] = ",".join(sorted(disabled))
     for signal in ("TRACES", "METRICS", "LOGS"):
         environment[f"OTEL_{signal}_EXPORTER"] = "none"
@@ -61,7 +61,7 @@ def measure(rounds: int) -> dict[str, dict[str, Any]]:
         result[name].update({key: runs[name][0][key] for key in ("imported", "plugin")})
     for key in ("wall_ms", "cpu_ms"):
         pairs = zip(runs[_WITH], runs[_WITHOUT], strict=True)
-        result[_WITH][f"added_{key}"] = median(mine[key] - beside[key] for mine, beside in pairs)
+        result[_WITH][f"added_{key}"] = median(mine[key] - reference[key] for mine, reference in pairs)
     return result
 
 

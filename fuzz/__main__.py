@@ -37,7 +37,7 @@ def main() -> int:
                 finds.add(name)
             tried[name] += _ROUND
     for name in names:
-        print(f"{name}: {tried[name]} examples, {'BROKEN' if name in finds else 'holds'}", flush=True)
+        print(f"{name}: {tried[name]} examples, {'BROKEN' if name in finds else 'ok'}", flush=True)
     return 1 if finds else 0
 
 

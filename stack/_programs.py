@@ -52,7 +52,7 @@ def provide(report: Callable[[str], None] = lambda _: None) -> Programs:
     """All programs, from the cache or made now.
 
     Args:
-        report: Is told one line for each program: where it lies, and how long it took when it was not there.
+        report: Called with one line for each program: its path, and how long it took when it was not cached.
 
     Raises:
         StackError: A tool that makes them is missing, or failed.
@@ -109,8 +109,8 @@ def _debian_programs(name: str, packages: tuple[str, ...], release: str, report:
                 shutil.copy2(program, into / program.name)
         found = _run([str(into / packages[0]), "--version"], 30)
         if f"version {release}" not in found:
-            told = found.splitlines()[0] if found else "nothing"
-            raise StackError(f"{name} of Debian {releases.DEBIAN_SUITE} is {told}, not {release}: set _releases.py")
+            version = found.splitlines()[0] if found else "nothing"
+            raise StackError(f"{name} of Debian {releases.DEBIAN_SUITE} is {version}, not {release}: set _releases.py")
 
     return _cached(folder, fetch, report)
 

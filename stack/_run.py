@@ -32,7 +32,7 @@ class Run:
     """The services that one `up` started.
 
     Args:
-        folder: Holds the logs and the state file.
+        folder: Contains the logs and the state file.
         outlive: Whether the services go on when this process ends.
     """
 
@@ -148,7 +148,7 @@ def _answers(url: str) -> bool:
 
 
 def _is_alive(started: _Started) -> bool:
-    """Whether the process runs and is the program we started: ids are given out anew."""
+    """Return whether the process runs and is the program that we started: the system reuses ids."""
     ps = shutil.which("ps") or "ps"
     asked = subprocess.run(
         [ps, "-ww", "-o", "stat=", "-o", "command=", "-p", str(started["pid"])],

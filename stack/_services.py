@@ -1,4 +1,4 @@
-"""The services: with which arguments, on which ports, and how one tells that they are up."""
+"""The services: their arguments, ports, and readiness checks."""
 
 from __future__ import annotations
 

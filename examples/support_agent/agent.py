@@ -172,7 +172,7 @@ class SupportAgent:
             "metadata": {
                 "session_id": thread,
                 "user_id": customer_id,
-                # Which knowledge this turn stands on; plain data, read by whoever watches the agent.
+                # The knowledge that this turn is based on; plain data for any observer of the agent.
                 "draftcritic": {
                     "activated_nodes": [{"score": a.score, "tags": list(a.tags)} for a in articles],
                     "inference_paths": [list(a.path) for a in articles],

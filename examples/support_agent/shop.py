@@ -1,4 +1,4 @@
-"""The shop behind the support agent: a small SQLite database, made afresh in memory for every run."""
+"""The shop behind the support agent: a small SQLite database, created in memory for every run."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Shop:
         return self._rows("SELECT * FROM orders WHERE customer_id = ? ORDER BY placed DESC", customer_id)
 
     def products(self, query: str) -> list[dict[str, Any]]:
-        """Products whose name or category holds the query, the cheapest first."""
+        """Products whose name or category contains the query, the cheapest first."""
         like = f"%{query.strip()}%"
         return self._rows("SELECT * FROM products WHERE name LIKE ? OR category LIKE ? ORDER BY price_eur", like, like)
 

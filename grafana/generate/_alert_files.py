@@ -12,7 +12,7 @@ from generate._recorded import RECORDED
 from generate._rules import Alert, by_name, written_out
 
 RUNBOOKS = "docs/runbooks"
-"""Where the runbooks are, if nobody says otherwise."""
+"""The default address of the runbooks."""
 GRAFANA_PROMETHEUS = "draftcritic-prometheus"
 """The uid of the data source in grafana/provisioning/datasources: alert rules cannot choose one by a variable."""
 _EVERY = "1m"
@@ -20,7 +20,7 @@ _HEADLINE = "# Made by `make dashboards` from grafana/generate/; change it there
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes long texts as blocks, and what stands twice twice."""
+    """Writes long texts as blocks, and repeats values in place of aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the name is the base class's
         return True

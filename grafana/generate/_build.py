@@ -131,7 +131,7 @@ def number(
         place: size.
         steps: thresholds that colour it.
         decimals: digits behind the point; None leaves it to Grafana.
-        empty: what stands there without data.
+        empty: the text that is shown without data.
         words: text and colour in place of single values.
     """
     panel = _panel(stat.Panel(), title, description, unit, place).no_value(empty)
@@ -203,7 +203,7 @@ def columns(
         joined_by: the label; empty for one query whose labels are all shown.
         names: the columns' names, in order, by the fields' names (`Value #A` for the first query).
         units: Grafana's units, by the columns' names.
-        sorted_by: the column's name; the largest stands first.
+        sorted_by: the column's name; the largest value comes first.
     """
     panel = _panel(table.Panel(), title, description, "short", place)
     for index, query in enumerate(queries):

@@ -26,7 +26,7 @@ class TraceSearch(variants.Dataquery):
         self.datasource = datasource
 
     def to_json(self) -> dict[str, object]:
-        """Return what stands in the dashboard."""
+        """Return the panels of the dashboard."""
         return {"queryType": "search", "refId": self.ref_id, "datasource": self.datasource, **self.fields}
 
     @classmethod

@@ -365,11 +365,11 @@ def _health() -> list[AnyPanel]:
         .decimals(0),
         number(
             "Policy file",
-            "Whether the policy's file holds in every process; where it cannot be read, the last good policy stays.",
+            "Whether the policy's file is valid in every process; where it is not, the last valid policy stays in use.",
             f"min({shown(names.POLICY)})",
             unit="none",
             place=Place(6, 6),
             empty="no policy file",
-            words={"1": ("holds", GREEN), "0": ("broken", RED)},
+            words={"1": ("valid", GREEN), "0": ("invalid", RED)},
         ),
     ]

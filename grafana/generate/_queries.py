@@ -1,4 +1,4 @@
-"""The PromQL that stands in the files, with dashboards' variables filled in, and a run of it against a Prometheus."""
+"""The PromQL of the files with the dashboards' variables filled in, and its execution against a Prometheus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PanelQuery:
     Attributes:
         dashboard: title of the dashboard.
         panel: title of the panel.
-        expr: PromQL as it stands in the file.
+        expr: PromQL as written in the file.
     """
 
     dashboard: str

@@ -42,7 +42,7 @@ def _verdicts(verdict: str) -> tuple[str, ...]:
 
 
 REVIEWS = {window: _volume(window, names.REFLECTED) for window in WINDOWS}
-"""Verdicts of the critic's model: what nobody judged dilutes no ratio, and findings have a rate of their own."""
+"""Verdicts of the critic's model: unjudged drafts dilute no ratio, and findings have a rate of their own."""
 REFUSED = {window: _share("refused", window, _verdicts("refuse"), REVIEWS[window], names.REVIEWS) for window in WINDOWS}
 REVISED = _share("revised", "1h", _verdicts("revise"), REVIEWS["1h"], names.REVIEWS)
 REVIEWED = _volume("30m", f'{names.OUTCOME}!="muted"', name="reviewed")
@@ -148,4 +148,4 @@ RECORDED = (
     REFUSE_OBJECTIVE,
     DAILY_BUDGET,
 )
-"""All of them; each stands behind those that it is made of."""
+"""All of them; each comes after those that it uses."""

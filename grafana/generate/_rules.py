@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from generate._exported import ENVIRONMENT, SERVICE
 
 GROUP = f"{SERVICE}, {ENVIRONMENT}"
-"""What alerts are told apart by: processes of one service are counted together."""
+"""The labels that separate alerts: processes of one service are counted together."""
 
 Severity = Literal["page", "ticket"]
 
@@ -32,7 +32,7 @@ class Recorded:
 
     Attributes:
         name: name of the series.
-        build: returns PromQL from a dialect and from what stands behind each range, e.g. ` offset 1w`.
+        build: returns PromQL from a dialect and from the suffix of each range, e.g. ` offset 1w`.
     """
 
     name: str

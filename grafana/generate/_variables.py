@@ -10,7 +10,7 @@ from generate import _exported as names
 PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${datasource}")
 JAEGER = DataSourceRef(type_val="jaeger", uid="${jaeger}")
 EVERY_REVIEW = "draftcritic.node_name=metacognition_critic"
-"""A tag that every review span bears: it stands for All where Jaeger wants one tag."""
+"""A tag that every review span has: it means All where Jaeger wants one tag."""
 
 
 def data_sources(*, jaeger: bool) -> list[DatasourceVariable]:
@@ -62,7 +62,7 @@ def tag(name: str, label: str, attribute: str) -> QueryVariable:
 
     Args:
         name: name of the variable.
-        label: what stands before it; also the name of the tag on the span.
+        label: the text in front of it; also the name of the tag on the span.
         attribute: the span's attribute, whose label in Prometheus has underscores.
     """
     exported = attribute.replace(".", "_")

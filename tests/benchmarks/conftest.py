@@ -31,6 +31,6 @@ def run_script() -> Run:
 
 
 @pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> None:
+def benchmarks_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the helpers importable as the scripts import them: from their own folder."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))

@@ -25,7 +25,7 @@ def test_every_draft_is_a_review_or_a_drop(run_script: Any, path: str) -> None:
         assert side["rss_mib"] > 0
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.mark.usefixtures("benchmarks_path")
 def test_a_count_that_does_not_add_up_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     import load
 

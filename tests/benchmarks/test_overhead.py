@@ -92,7 +92,7 @@ def test_the_tables_name_each_variant_and_what_was_counted(run_script: Any, tmp_
     assert measured[0] == "invoke, short turn: microseconds a call, and what is added to bare"
     assert measured[1].split("  ")[0] == "variant"
     assert [line.split("  ")[0] for line in measured[3:]] == ["bare", "ours, enforce"]
-    # Nobody to compare with was measured.
+    # No reference was measured.
     assert measured[4].split()[5] == "-"
     assert counted[-1].split() == ["ours,", "enforce", "trivial_ack", "6", "6", "1.00", "6", "0"]
     texts = [text.text for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
@@ -100,7 +100,7 @@ def test_the_tables_name_each_variant_and_what_was_counted(run_script: Any, tmp_
 
 
 @pytest.mark.e2e
-def test_a_child_that_dies_is_named_with_what_it_said(beside: None) -> None:
+def test_a_child_that_dies_is_named_with_what_it_said(benchmarks_path: None) -> None:
     from _children import ChildError, Process
     from _variants import VARIANTS as KNOWN
 
@@ -119,7 +119,7 @@ def test_a_child_that_dies_is_named_with_what_it_said(beside: None) -> None:
         (["--calls", "0"], "must be from 1 to 1000"),
         (["--calls", "1001"], "must be from 1 to 1000"),
         (["--heap-calls", "-1"], "must not be negative"),
-        (["--only", "nobody"], "invalid choice: 'nobody'"),
+        (["--only", "unknown"], "invalid choice: 'unknown'"),
     ],
 )
 def test_a_wrong_option_is_refused(run_script: Any, arguments: list[str], message: str) -> None:
@@ -141,7 +141,7 @@ def batch(variant: str, number: int, median: float, cpu: float = 1.0) -> dict[st
     }
 
 
-def test_what_is_added_is_measured_against_the_same_round(beside: None) -> None:
+def test_what_is_added_is_measured_against_the_same_round(benchmarks_path: None) -> None:
     from _report import summarise
 
     batches = [
@@ -158,7 +158,7 @@ def test_what_is_added_is_measured_against_the_same_round(beside: None) -> None:
     assert ours["ratio"] == 0.25
 
 
-def test_without_the_reference_there_is_no_ratio(beside: None) -> None:
+def test_without_the_reference_there_is_no_ratio(benchmarks_path: None) -> None:
     from _report import summarise
 
     rows = summarise(
@@ -186,7 +186,9 @@ def test_without_the_reference_there_is_no_ratio(beside: None) -> None:
         ("OpenLLMetry", {"spans": 9, "decisions": {}, "dropped": {}}, ["9 spans for 10 calls: it is not switched on"]),
     ],
 )
-def test_counts_that_do_not_add_up_are_named(beside: None, name: str, counts: dict[str, Any], said: list[str]) -> None:
+def test_counts_that_do_not_add_up_are_named(
+    benchmarks_path: None, name: str, counts: dict[str, Any], said: list[str]
+) -> None:
     from _report import problems
     from _variants import VARIANTS as KNOWN
 
@@ -194,7 +196,7 @@ def test_counts_that_do_not_add_up_are_named(beside: None, name: str, counts: di
     assert list(problems(variant, {"drafts": 10, **counts})) == [f"{name}: {text}" for text in said]
 
 
-def test_the_medians_of_starts_are_compared_with_bare(beside: None) -> None:
+def test_the_medians_of_starts_are_compared_with_bare(benchmarks_path: None) -> None:
     from _report import starts
 
     def start(cpu: float, first: float) -> dict[str, float]:
@@ -219,7 +221,7 @@ def drawn(rows: list[dict[str, Any]]) -> ElementTree.Element:
     return ElementTree.fromstring(plot({**setting, "rows": rows}))
 
 
-def test_the_longest_bar_fills_its_room_and_the_others_keep_their_share(beside: None) -> None:
+def test_the_longest_bar_fills_its_room_and_the_others_keep_their_share(benchmarks_path: None) -> None:
     places = [("invoke", "short"), ("stream", "long")]
     rows = [
         {"variant": name, "path": path, "turn": turn, "added_median_us": added, "spread_us": 0.0, "ratio": ratio}
@@ -235,7 +237,7 @@ def test_the_longest_bar_fills_its_room_and_the_others_keep_their_share(beside: 
     assert "bare" not in texts
 
 
-def test_a_quantile_is_a_value_that_occurred(beside: None) -> None:
+def test_a_quantile_is_a_value_that_occurred(benchmarks_path: None) -> None:
     from _text import quantile
 
     values = [float(value) for value in range(100, 0, -1)]

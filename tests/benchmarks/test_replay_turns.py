@@ -84,7 +84,7 @@ def test_the_table_of_a_compressed_file_in_a_folder(run_script: Any, tmp_path: P
     assert times.splitlines()[2].split() == ["drafts", "with", "an", "exception", "0", "0"]
 
 
-def test_the_ending_of_a_file_may_be_left_out(beside: None, tmp_path: Path) -> None:
+def test_the_ending_of_a_file_may_be_left_out(benchmarks_path: None, tmp_path: Path) -> None:
     from _recorded import read
 
     file = written(tmp_path / "turns.jsonl.gz", ROWS)
@@ -93,7 +93,7 @@ def test_the_ending_of_a_file_may_be_left_out(beside: None, tmp_path: Path) -> N
     assert len(recorded) == 4
 
 
-def test_a_row_becomes_a_turn(beside: None, tmp_path: Path) -> None:
+def test_a_row_becomes_a_turn(benchmarks_path: None, tmp_path: Path) -> None:
     from _recorded import read
 
     _, (recorded,) = read(written(tmp_path / "turns.jsonl", [ROWS[1]]))
@@ -128,14 +128,14 @@ def test_a_malformed_row_is_named_and_nothing_is_run(run_script: Any, tmp_path: 
     ("name", "content", "message"),
     [
         ("absent.jsonl", None, "no such file; looked for"),
-        ("empty.jsonl", b"\n", "holds no turn"),
+        ("empty.jsonl", b"\n", "contains no turn"),
         ("cut.jsonl.gz", gzip.compress(b'{"id": "turn-1"}' * 9, mtime=0)[:30], "cannot be read"),
         ("plain.jsonl.gz", b'{"id": "turn-1"}', "cannot be read"),
         ("latin.jsonl", b'{"id": "caf\xe9"}', "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    beside: None, tmp_path: Path, name: str, content: bytes | None, message: str
+    benchmarks_path: None, tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
     from _recorded import RecordError, read
 
@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_read_is_named(
     assert name in str(refused.value)
 
 
-def test_only_the_first_malformed_rows_are_shown(beside: None, tmp_path: Path) -> None:
+def test_only_the_first_malformed_rows_are_shown(benchmarks_path: None, tmp_path: Path) -> None:
     from _recorded import RecordError, read
 
     with pytest.raises(RecordError) as refused:
@@ -165,7 +165,7 @@ def failing_gate(_: object) -> bool:
     [({"selective_gate": True, "gate": failing_gate}, "LookupError"), ({"confidence_threshold": "high"}, "TypeError")],
 )
 def test_what_a_boundary_swallowed_counts_as_an_exception(
-    beside: None, tmp_path: Path, fields: dict[str, Any], name: str
+    benchmarks_path: None, tmp_path: Path, fields: dict[str, Any], name: str
 ) -> None:
     from _recorded import read
     from replay_turns import as_json, replay, report

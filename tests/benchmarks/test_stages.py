@@ -56,7 +56,7 @@ class TestRun:
 
 
 @pytest.mark.e2e
-def test_the_floor_has_the_attributes_of_a_review(beside: None) -> None:
+def test_the_floor_has_the_attributes_of_a_review(benchmarks_path: None) -> None:
     from _children import Process
     from _variants import VARIANTS
 
@@ -71,7 +71,7 @@ def test_the_floor_has_the_attributes_of_a_review(beside: None) -> None:
     assert written[0] == written[1]
 
 
-def test_a_stage_is_timed_without_those_inside_it(beside: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_is_timed_without_those_inside_it(benchmarks_path: None, monkeypatch: pytest.MonkeyPatch) -> None:
     import _stopwatch
 
     monkeypatch.setattr(_stopwatch.Stopwatch, "_own_cost", lambda self: (1.0, 2.0))
@@ -92,7 +92,7 @@ def test_a_stage_is_timed_without_those_inside_it(beside: None, monkeypatch: pyt
     assert watch.taken(1) == {"caller": {}, "worker": {}}
 
 
-def test_what_another_thread_does_is_the_workers_and_what_raises_is_timed(beside: None) -> None:
+def test_what_another_thread_does_is_the_workers_and_what_raises_is_timed(benchmarks_path: None) -> None:
     from _stopwatch import Stopwatch
 
     watch = Stopwatch()
@@ -110,7 +110,7 @@ def test_what_another_thread_does_is_the_workers_and_what_raises_is_timed(beside
     assert found["worker"]["the turn is built"]["times"] == 0.5
 
 
-def test_a_stage_that_never_ran_and_a_floor_that_writes_less_are_said(beside: None) -> None:
+def test_a_stage_that_never_ran_and_a_floor_that_writes_less_are_said(benchmarks_path: None) -> None:
     import stages
     from _stopwatch import STAGES
 

@@ -12,7 +12,7 @@ from generate._queries import panels_of, queries_of
 
 from draftcritic.telemetry._schema import SCHEMA, MetricInfo
 
-FOREIGN = {"gen_ai_client_token_usage_sum"}
+THIRD_PARTY = {"gen_ai_client_token_usage_sum"}
 FOREIGN_LABELS = {"service_name", "deployment_environment_name", "le", "gen_ai_request_model", "gen_ai_token_type"}
 UNITS = {"s": "_seconds", "USD": "_USD"}
 
@@ -27,7 +27,7 @@ def exported(metric: MetricInfo) -> set[str]:
     return {f"{name}_bucket", f"{name}_count", f"{name}_sum"}
 
 
-EXPORTED = set().union(*map(exported, SCHEMA.metrics)) | FOREIGN
+EXPORTED = set().union(*map(exported, SCHEMA.metrics)) | THIRD_PARTY
 LABELS = {label.replace(".", "_") for metric in SCHEMA.metrics for label in metric.labels} | FOREIGN_LABELS
 
 

@@ -88,7 +88,7 @@ def test_the_conversation_is_the_same_next_to_openllmetry(tmp_path: Path) -> Non
 
 def test_a_failing_model_fails_the_agent(tmp_path: Path) -> None:
     conversation = tmp_path / "conversation.json"
-    turns = [{"say": "Nobody wrote this", "how": "invoke"}]
+    turns = [{"say": "Not in the script", "how": "invoke"}]
     conversation.write_text(json.dumps([{"customer": "C-101", "thread": "t", "turns": turns}]))
     with ScriptedModel() as server:
         done = run_agent(server.base_url, "--conversation", str(conversation))

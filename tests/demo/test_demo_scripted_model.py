@@ -98,7 +98,7 @@ def test_the_critic_is_matched_by_the_draft_within_its_prompt(server: ScriptedMo
 @pytest.mark.parametrize(
     "messages",
     [
-        [HumanMessage("Nobody wrote this")],
+        [HumanMessage("Not in the script")],
         [HumanMessage(QUESTION), AIMessage("..."), ToolMessage("no such order", tool_call_id="1")],
     ],
 )

@@ -127,7 +127,7 @@ class Plain:
 
 @pytest.fixture(scope="session")
 def plain(agent: Agent, folder: Path) -> Plain:
-    """What the agent says and sends when no collector stands in between."""
+    """What the agent says and sends without a collector."""
     save = folder / "plain.jsonl"
     with OtlpReceiver(save=save) as receiver:
         done = agent.run(receiver.endpoint)

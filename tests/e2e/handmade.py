@@ -47,7 +47,7 @@ class Sender:
         failed: str | None = None,
         **attributes: Any,
     ) -> Span:
-        """Send a span that ends now; `__` in an attribute's name stands for a dot."""
+        """Send a span that ends now; `__` in an attribute's name becomes a dot."""
         end = time.time_ns()
         span = self._tracer.start_span(
             name,

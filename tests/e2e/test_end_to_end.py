@@ -33,7 +33,7 @@ EXPORTED = {
     "draftcritic_review_duration_seconds_sum",
     "draftcritic_confidence_count",
     "draftcritic_confidence_sum",
-    # Nothing of a trace stands behind these two.
+    # No trace belongs to these two.
     "draftcritic_queue_depth",
     "draftcritic_dropped_total",
 }

@@ -46,7 +46,7 @@ def test_a_burst_of_refusals_pages_through_alertmanager(stack: Stack, steps: Ste
             if alert["labels"].get("service_name") == _SERVICE and alert["labels"]["severity"] == "page"
         ]
 
-    # The shipped rule holds its fire for two minutes.
+    # The shipped rule has `for: 2m`.
     found = eventually(pages, within=330)
     assert {alert["labels"]["alertname"] for alert in found} == {"DraftcriticRefuseBurn"}
     assert found[0]["status"] == "firing"

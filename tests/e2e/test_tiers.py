@@ -1,4 +1,4 @@
-"""Two tiers of collectors: one beside the agent, two gateways behind it."""
+"""Two tiers of collectors: one next to the agent, two gateways behind it."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ def shares(output):
 
 @pytest.mark.parametrize("name", ["drafts.jsonl", "drafts.jsonl.gz"])
 def test_the_tables(tmp_path, capsys, name):
-    code, told = run(capsys, write(tmp_path / name, ROWS), "--json", "--table", "tokens")
+    code, printed = run(capsys, write(tmp_path / name, ROWS), "--json", "--table", "tokens")
     assert code == 0
-    got = shares(told.out)
+    got = shares(printed.out)
     assert (got["id"], got["price"], got["labelled"]) == ((1, 1), (0, 1), (1, 1))
     assert got["clean twins flagged"] == (0, 2)
     assert got["honest drafts flagged"] == (1, 2)
@@ -71,22 +71,22 @@ def test_the_tables(tmp_path, capsys, name):
 
 
 def test_text_shows_intervals_and_the_worst_cases(tmp_path, capsys):
-    _, told = run(capsys, write(tmp_path / "drafts.jsonl", ROWS))
-    lines = told.out.splitlines()
+    _, printed = run(capsys, write(tmp_path / "drafts.jsonl", ROWS))
+    lines = printed.out.splitlines()
     assert any(line.split()[:4] == ["id", "1", "1", "100.0%"] and "20.7 - 100.0%" in line for line in lines)
     assert any("missed price: pair-$118.4" in line for line in lines)
     assert any("honest drafts flagged: wrong: price '$77'" in line for line in lines)
 
 
 def test_by_a_field(tmp_path, capsys):
-    _, told = run(capsys, write(tmp_path / "drafts.jsonl", ROWS[2:]), "--by", "source")
-    assert "shop: drafts without a made-up token" in told.out
+    _, printed = run(capsys, write(tmp_path / "drafts.jsonl", ROWS[2:]), "--by", "source")
+    assert "shop: drafts without a made-up token" in printed.out
 
 
 def test_a_doubtful_twin_is_not_counted(tmp_path, capsys):
     file = write(tmp_path / "drafts.jsonl", [pair("QQ17ZZ", "id", strict_clean=False)])
-    _, told = run(capsys, file, "--json")
-    assert "clean twins flagged" not in shares(told.out)
+    _, printed = run(capsys, file, "--json")
+    assert "clean twins flagged" not in shares(printed.out)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_a_doubtful_twin_is_not_counted(tmp_path, capsys):
 def test_what_cannot_be_read_is_told(tmp_path, capsys, text, reason):
     file = tmp_path / "drafts.jsonl"
     file.write_text(text + "\n")
-    code, told = run(capsys, file)
+    code, printed = run(capsys, file)
     assert code == 2
-    assert reason in told.err
+    assert reason in printed.err
 
 
 def test_a_missing_path_and_an_empty_folder_are_told(tmp_path, capsys):
@@ -127,8 +127,8 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 @pytest.mark.skipif(not DATA.exists(), reason="the labelled drafts are not here")
 def test_quality_on_real_drafts(capsys):
-    _, told = run(capsys, DATA, "--json", "--table", "tokens")
-    got = shares(told.out)
+    _, printed = run(capsys, DATA, "--json", "--table", "tokens")
+    got = shares(printed.out)
     for name, least in (("all but names", 0.92), ("name", 0.6)):
         assert got[name][0] / got[name][1] >= least, (name, got[name])
     for name, most in (("clean twins flagged", 0.02), ("honest drafts flagged", 0.015)):
@@ -142,9 +142,9 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path, capsys, encoding, endin
     content = (b"\xff\xfe" if encoding == "utf-16-le" else b"") + text.encode(encoding)
     file = tmp_path / f"drafts{ending}"
     file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
-    code, told = run(capsys, file, "--json", "--table", "tokens")
-    assert (code, told.err) == (0, "")
-    assert shares(told.out)["clean twins flagged"] == (0, 2)
+    code, printed = run(capsys, file, "--json", "--table", "tokens")
+    assert (code, printed.err) == (0, "")
+    assert shares(printed.out)["clean twins flagged"] == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -160,19 +160,19 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path, capsys, encoding, endin
     ],
 )
 def test_a_row_with_an_unknown_label_is_reported_and_not_counted_as_honest(tmp_path, capsys, row, reason):
-    code, told = run(capsys, write(tmp_path / "drafts.jsonl", [*ROWS, row, row]), "--json", "--table", "tokens")
+    code, printed = run(capsys, write(tmp_path / "drafts.jsonl", [*ROWS, row, row]), "--json", "--table", "tokens")
     assert code == 0
-    assert f"2 rows are left out: {reason}" in told.err
-    assert shares(told.out)["honest drafts flagged"] == (1, 2)
+    assert f"2 rows are left out: {reason}" in printed.err
+    assert shares(printed.out)["honest drafts flagged"] == (1, 2)
     assert run(capsys, write(tmp_path / "alone.jsonl", [row]))[0] == 2
 
 
 def test_a_cut_gzip_file_is_reported(tmp_path, capsys):
     file = tmp_path / "drafts.jsonl.gz"
     file.write_bytes(gzip.compress(json.dumps(ROWS[2]).encode())[:-9])
-    code, told = run(capsys, file)
+    code, printed = run(capsys, file)
     assert code == 2
-    assert "Traceback" not in told.err
+    assert "Traceback" not in printed.err
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])

@@ -124,7 +124,7 @@ def test_a_volume_that_no_window_can_hold_is_refused_where_it_was_asked_for() ->
         ({"timeout": 18}, 90),  # 10 calls by 2 workers
         ({"timeout": 18, "workers": 10}, 60),
         ({"timeout": 18, "workers": 10, "max_concurrency": 1}, 180),
-        ({"timeout": 18, "mode": "enforce"}, 60),  # whoever calls also reviews
+        ({"timeout": 18, "mode": "enforce"}, 60),  # the caller's thread also reviews
         ({"timeout": 18, "mode": "enforce", "max_concurrency": 3}, 72),
         ({"timeout": 3600, "workers": 1}, 3600),
         ({"timeout": 18, "circuit_window": 30}, 30),
@@ -158,9 +158,9 @@ def test_a_circuit_that_cannot_open_gives_a_warning_with_a_fix(given: dict[str, 
 @pytest.mark.parametrize("rate", [1, 3, 5, 9])
 def test_a_low_rate_still_opens_the_circuit(rate: int) -> None:
     now = 0.0
-    told: list[str] = []
+    reported: list[str] = []
     rules = Settings.load({}, reviews_per_minute=rate).limits()
-    limiter = Limiter(rules, on_circuit=lambda _, state: told.append(state.value), clock=lambda: now)
+    limiter = Limiter(rules, on_circuit=lambda _, state: reported.append(state.value), clock=lambda: now)
     for second in range(1200):
         now = float(second)
         permit = limiter.admit("m")
@@ -168,7 +168,7 @@ def test_a_low_rate_still_opens_the_circuit(rate: int) -> None:
             permit.settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
         if (probe := limiter.probe("m")) is not None:
             probe.settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
-    assert told[:1] == ["open"]
+    assert reported[:1] == ["open"]
 
 
 def test_reading_again_takes_the_file_as_it_is_and_the_rest_as_it_was(

@@ -126,7 +126,7 @@ ANSWERS = st.builds(
 )
 
 
-class Foreign:
+class ThirdPartyMessage:
     """A message of somebody else's making."""
 
     def __init__(self, content: Any) -> None:
@@ -148,7 +148,7 @@ def _history() -> st.SearchStrategy[Any]:
     return st.one_of(
         st.builds(lambda kind, given: kind.model_construct(**given), st.sampled_from(kinds), fields),
         st.builds(HumanMessage, CONTENTS.filter(lambda content: isinstance(content, str))),
-        st.builds(Foreign, ODD_CONTENTS),
+        st.builds(ThirdPartyMessage, ODD_CONTENTS),
     )
 
 

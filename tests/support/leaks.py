@@ -30,7 +30,7 @@ ASK = {"messages": [("user", "What is the code word?")]}
 
 
 class Ears(BaseCallbackHandler):
-    """Writes down everything that a callback is told after the model has begun."""
+    """Writes down everything that a callback receives after the model has begun."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []

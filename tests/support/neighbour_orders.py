@@ -106,7 +106,7 @@ def drafts() -> list[str]:
 
 
 def attributes() -> dict[str, Any]:
-    """What stands on the classes that anybody patches here, and what is in it."""
+    """Return the patched attributes of the classes, and what they wrap."""
     found: dict[str, Any] = {}
     for owner, names in ((BaseChatModel, METHODS), (BaseCallbackManager, ["__init__"])):
         for name in names:
@@ -203,9 +203,9 @@ def main() -> None:
                 os._exit(status)
         os.close(writer)
         with os.fdopen(reader) as answer:
-            told = answer.read()
+            reply = answer.read()
         os.waitpid(child, 0)
-        print(json.dumps({**order, **(json.loads(told) if told else {"died": True})}), flush=True)
+        print(json.dumps({**order, **(json.loads(reply) if reply else {"died": True})}), flush=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def rule_tests_for(rules: Path, folder: Path) -> list[str]:
 
 
 def as_prometheus_sees_grafana(folder: Path) -> Path:
-    """The shipped rule file with each alert's expression in place of which stands the one that Grafana asks."""
+    """The shipped rule file with each alert's expression replaced by the one that Grafana queries."""
     content = yaml.safe_load(RULES.read_text("utf-8"))
     asked = grafana_expressions()
     for rule in content["groups"][0]["rules"]:

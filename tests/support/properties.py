@@ -1,4 +1,4 @@
-"""What holds for any input at all. The tests try each a little, the fuzzers as long as they are let."""
+"""Properties of any input at all. The tests try each a little, the fuzzers as long as they are let."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def a_review_comes_of_every_turn(draft: str, history: list[Any], metadata: Any, 
 
 
 def the_check_of_facts_bears_every_text(draft: str, calls: list[Any], context: str, user_message: str) -> None:
-    """The deterministic check reads any text: where it failed, a made-up fact beside would go unseen."""
+    """The deterministic check reads any text: where it failed, a made-up fact next to it would go unseen."""
     findings = find_fabrications(draft, Grounding(calls, context, user_message), rules_of((), (), (), (), {}), None)
     for finding in findings:
         assert finding.identifier

@@ -1,6 +1,6 @@
 """One server on loopback that answers in the wire protocols of several providers.
 
-The answers are those of the providers' documentation. Whoever is asked for a verdict approves; everybody else is told
+The answers are those of the providers' documentation. A question for a verdict is approved; any other gets the answer
 that a parcel is on its way.
 """
 

@@ -110,7 +110,7 @@ def queued() -> None:
 
 
 def terminated() -> None:
-    """Be told to end with reviews still queued, as a container is."""
+    """Terminate with reviews still queued, as a container does."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     queued()
     os.kill(os.getpid(), signal.SIGTERM)
@@ -133,7 +133,7 @@ def interrupted() -> None:
 
 
 def finalizing() -> None:
-    """Write drafts while the interpreter ends: in an exit handler, and in a thread that nobody waits for."""
+    """Write drafts while the interpreter ends: in an exit handler, and in a thread that is not joined."""
     atexit.register(lambda: print(answer(), flush=True))
 
     def endless() -> None:

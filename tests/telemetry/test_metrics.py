@@ -576,7 +576,7 @@ def test_a_forked_process_tells_its_own_queue_with_a_lock_of_its_own(harness: Ha
     for _ in range(5):
         harness.recorder.queue_depth(1)
     depth = harness.recorder.metrics._state.depth
-    depth._lock.acquire()  # another thread holds it at the moment of the fork
+    depth._lock.acquire()  # another thread has it at the moment of the fork
     child = os.fork()
     if child == 0:
         before = value_of(harness, "draftcritic.queue.depth")
@@ -589,11 +589,11 @@ def test_a_forked_process_tells_its_own_queue_with_a_lock_of_its_own(harness: Ha
 
 
 def test_a_review_may_leave_the_queue_before_it_is_told_to_have_come() -> None:
-    depth, told = Depth(), []
+    depth, reported = Depth(), []
     for change in (-1, 1, 1, -1):
         depth.change(change)
-        told.append(depth.value)
-    assert told == [0, 0, 1, 0]
+        reported.append(depth.value)
+    assert reported == [0, 0, 1, 0]
 
 
 GAUGES = {"draftcritic.queue.depth", "draftcritic.circuit.state", "draftcritic.policy.loaded"}
@@ -619,7 +619,7 @@ class TestGauges:
         assert value_of(harness, "draftcritic.policy.loaded") == 1
         later.policy_loaded(False)
         assert value_of(harness, "draftcritic.policy.loaded") == 0
-        harness.recorder.close()  # the first, which is told no more
+        harness.recorder.close()  # the first, which is no longer reported
         assert value_of(harness, "draftcritic.policy.loaded") == 0
         assert not caplog.records
 

@@ -39,7 +39,7 @@ def everything() -> Harness:
         (GateReason.SENSITIVE_TAG,),
         0.4,
         "refund",
-        (finding(), finding(kind="of nobody")),
+        (finding(), finding(kind="of no check")),
         threshold=0.6,
         activation_invalid=True,
     )

@@ -47,7 +47,7 @@ def test_spans_before_after_and_beside_the_call_are_not_marked(harness: Harness)
     record = harness.recorder.begin(TURN, None)
     harness.tracer.start_span("before").end()
     with record.calling():
-        Thread(target=lambda: harness.tracer.start_span("beside").end()).start()
+        Thread(target=lambda: harness.tracer.start_span("elsewhere").end()).start()
     harness.tracer.start_span("after").end()
     record.finish(review())
     assert {span.name for span in harness.spans if "draftcritic.internal" in span.attributes} == set()

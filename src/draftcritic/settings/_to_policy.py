@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._enums import Mode
@@ -16,49 +17,40 @@ if TYPE_CHECKING:
     from draftcritic.settings._model import Settings
 
 _LONGEST_WINDOW = 3600.0
+_RENAMED = {"fabrication_mode": "fabrication"}
+"""Fields of `Policy` whose setting has another name."""
+_CODE_ONLY = frozenset({"profile"})
+"""Fields of `Policy` that are not settings."""
 
 
 def policy_of(settings: Settings) -> Policy:
     """Return the policy that `settings` describe.
 
+    Every field of `Policy` takes the setting of the same name, except those of `_RENAMED` and `_CODE_ONLY`.
+
     Raises:
         SettingsError: `gate` or `rules_source` cannot be imported, or is not what it must be.
     """
     problems: list[Problem] = []
-    gate = _resolve(settings, "gate", problems)
-    rules_source = _resolve(settings, "rules_source", problems)
+    converted = {
+        "preferences": _preferences(settings),
+        "rules": _rules(settings),
+        "gate": _resolve(settings, "gate", problems),
+        "rules_source": _resolve(settings, "rules_source", problems),
+    }
     if problems:
         raise SettingsError(problems)
-    return Policy(
-        confidence_threshold=settings.confidence_threshold,
-        selective_gate=settings.selective_gate,
-        sensitive_tags=frozenset(settings.sensitive_tags),
-        preferences=_preferences(settings),
-        read_only_tools=frozenset(settings.read_only_tools),
-        trivial_ack_patterns=settings.trivial_ack_patterns,
-        gate=gate,
-        fabrication_mode=settings.fabrication,
-        fabrication_refuse_threshold=settings.fabrication_refuse_threshold,
-        identifier_keys=settings.identifier_keys,
-        identifier_patterns=settings.identifier_patterns,
-        never_flag=settings.never_flag,
-        tool_actions=settings.tool_actions,
-        rules=_rules(settings),
-        policy_salt=settings.policy_salt,
-        rules_source=rules_source,
-        prompt_template=settings.prompt_template,
-        timeout=settings.timeout,
-        on_failure=settings.on_failure,
-        on_unjudged=settings.on_unjudged,
-        fail_closed_tags=frozenset(settings.fail_closed_tags),
-        default_revision=settings.default_revision,
-        default_refusal=settings.default_refusal,
-        refusal_texts=settings.refusal_texts,
-        on_limit=settings.on_limit,
-        on_refused_calls=settings.on_refused_calls,
-        prompt_budget=settings.prompt_budget,
-        max_windows=settings.max_windows,
-    )
+    values = {
+        each.name: _as_default(getattr(settings, _RENAMED.get(each.name, each.name)), each.default)
+        for each in fields(Policy)
+        if each.init and each.name not in _CODE_ONLY and each.name not in converted
+    }
+    return Policy(**values, **converted)
+
+
+def _as_default(value: Any, default: Any) -> Any:
+    """Return `value` as a set where the policy has one: settings keep the order of lists."""
+    return frozenset(value) if isinstance(default, frozenset) else value
 
 
 def rule_ids_of(settings: Settings) -> tuple[str, ...]:
