@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._enums import Mode
-from draftcritic.core._secrets import error_summary
+from draftcritic.core._exception_place import described
 from draftcritic.review._file_watch import WatchedFile
 from draftcritic.review._hook_dispatch import load_hooks
 from draftcritic.review._limits import Limiter
@@ -66,6 +66,10 @@ class Rules:
         if settings.config is not None:
             self._file = WatchedFile(settings.config, settings.reload_interval, known=settings.stamp)
 
+    def current(self) -> Critic:
+        """Return the critic as it is, without a look at the file."""
+        return self._critic
+
     def critic(self) -> Critic:
         """Return the critic, from a thread that may read a file."""
         if self._file is not None and self._file.changed():
@@ -113,7 +117,7 @@ class Rules:
             policy, limits = settings.policy(), settings.limits()
             critic = self._made(policy)
         except Exception as error:
-            said = error.summary() if isinstance(error, SettingsError) else error_summary(error)
+            said = error.summary() if isinstance(error, SettingsError) else described(error)
             if said != self._complaint:
                 _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
             self._complaint = said

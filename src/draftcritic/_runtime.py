@@ -23,7 +23,7 @@ from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._own_calls import OwnPrompts
 from draftcritic.langchain._rewrite import WithoutCalls
 from draftcritic.langchain._root_run import root_run
-from draftcritic.langchain._turn_builder import bare_turn, extract
+from draftcritic.langchain._turn_builder import bare_turn, extract, unread_turn
 from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.review._calls import TimedCaller
 from draftcritic.review._pipeline import Critic
@@ -78,6 +78,10 @@ class Runtime:
     def nested(self) -> None:
         """Count a call that was left alone because it is the critic's own."""
         self.observer.nested()
+
+    def muted(self) -> None:
+        """Count a model call inside a `muted` block."""
+        self.observer.muted()
 
     def found(self, documents: Any) -> None:
         """Remember what a retriever found."""
@@ -218,22 +222,29 @@ class Runtime:
             except ImportError as error:
                 raise ImportError(
                     f"DRAFTCRITIC_MODEL={name!r} needs the package langchain: pip install langchain, or give a model "
-                    "object in code, or leave the setting out to ask the draft's own model"
+                    "object in code, or leave the setting out to ask the draft's own model",
+                    name="langchain",
                 ) from error
             made = self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
         return made[1]
 
     def failed(self, error: Exception, metadata: Mapping[str, Any]) -> str | None:
-        """Count a draft whose handler failed. See `Reviewer`."""
+        """Record a draft whose handler failed. See `Reviewer`."""
         return next(iter(self._lost(error, metadata)), None)
 
     def _lost(self, error: Exception, metadata: Mapping[str, Any] | None = None) -> Iterable[str | None]:
-        """Count a draft that our own fault kept from its review."""
+        """Record a draft that an internal error kept from its review, as a failed review of an unreadable draft."""
         _logger.warning("a draft could not be reviewed: %s", described(error))
-        self.observer.dropped("error")
-        if self._enforces and self._fails_closed(metadata or {}):
-            return repeat(self._rules.settings.default_refusal)
-        return ()
+        closed = self._enforces and self._fails_closed(metadata or {})
+        refusal = self._rules.settings.default_refusal
+        try:
+            origin = self.observer.capture()
+            review = self._rules.current().fail(unread_turn(), error, origin, closed=closed)
+            refusal = review.replacement or refusal
+        except Exception as fault:
+            _logger.debug("a failed review could not be recorded: %s", described(fault))
+            self.observer.dropped("error")
+        return repeat(refusal) if closed else ()
 
     def _fails_closed(self, metadata: Mapping[str, Any]) -> bool:
         """Whether the settings refuse a draft that is not reviewed, of which only the surroundings are known."""

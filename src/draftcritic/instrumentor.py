@@ -65,8 +65,8 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             wiring = _Wiring(kwargs, self._stays_off)
             DraftCriticInstrumentor._wiring = wiring
             wrapt.register_post_import_hook(wiring.connect, _CHAT_MODELS)
-        except Exception:
-            _logger.exception("draftcritic could not be started and stays off")
+        except Exception as error:
+            _log_failed_start(error)
 
     def _stays_off(self) -> None:
         """Take note of a start that failed when the application imported LangChain."""
@@ -114,7 +114,7 @@ class _Wiring:
             if isinstance(error, SettingsError):
                 _logger.error("draftcritic stays off: %s", error.summary())  # noqa: TRY400 - one line, no traceback
             else:
-                _logger.exception("draftcritic could not be started and stays off")
+                _log_failed_start(error)
 
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
@@ -188,6 +188,13 @@ class _Wiring:
 
         self._turns = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
         return recording(recorder, self._turns)
+
+
+def _log_failed_start(error: Exception) -> None:
+    """Log type and place of an exception, without its text, which may contain a key."""
+    from draftcritic.core._exception_place import described
+
+    _logger.error("draftcritic failed to start and stays off: %s", described(error))
 
 
 def _sku_of(model: Any) -> str | None:

@@ -37,6 +37,7 @@ class RecordingObserver:
         moments: the call moments in their order: `("start", model)` and `("end", model)`.
         drops: the reasons of lost drafts.
         nested_calls: how many calls of the critic's own were left alone.
+        muted_calls: how many drafts were written inside a `muted` block.
         displaced_drafts: how many drafts a full queue left no place for.
         depth: the present depth of the background queue.
         circuits: each change of a circuit: the SKU and the new state.
@@ -49,6 +50,7 @@ class RecordingObserver:
         self.moments: list[tuple[str, str]] = []
         self.drops: list[str] = []
         self.nested_calls = 0
+        self.muted_calls = 0
         self.displaced_drafts = 0
         self.depth = 0
         self.circuits: list[tuple[str, CircuitState]] = []
@@ -76,6 +78,11 @@ class RecordingObserver:
         """Count a call of the critic's own."""
         with self._lock:
             self.nested_calls += 1
+
+    def muted(self) -> None:
+        """Count a draft of a `muted` block."""
+        with self._lock:
+            self.muted_calls += 1
 
     def displaced(self) -> None:
         """Count a draft without a place in the queue."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from support.chat import Chat
+from support.chat import Chat, StreamingChat
 from support.sdk import Telemetry
 
 import draftcritic
@@ -106,6 +106,17 @@ class TestMuted:
             assert model.invoke("q").text == "A title"
         assert model.invoke("q").text == SAFE
         assert len(telemetry.reviews()) == 1
+
+    @pytest.mark.parametrize("kind", [Chat, StreamingChat])
+    def test_each_call_in_a_block_is_counted_once_as_muted(self, telemetry: Telemetry, kind: Any) -> None:
+        model = kind(answers=["A title"])
+        with draftcritic.muted():
+            model.invoke("q")
+            list(model.stream("q"))
+        counts = telemetry.values("draftcritic.reviews")
+        muted = {key: value for key, value in counts.items() if ("draftcritic.outcome", "muted") in key and value}
+        assert list(muted.values()) == [2]
+        assert telemetry.reviews() == []
 
     async def test_a_block_covers_tasks_that_it_starts(self, telemetry: Telemetry) -> None:
         with draftcritic.muted():

@@ -93,8 +93,30 @@ def test_metadata_that_raises_cannot_hide_a_tag(telemetry: Telemetry) -> None:
     enforce(telemetry, **TAGS)
     with draftcritic.activation(activated_nodes=[{"score": 1, "tags": ["pii"]}]):
         reply = Chat(answers=[DRAFT]).invoke("q", config={"metadata": {"draftcritic": Hostile()}})
-    (action,) = [r["draftcritic.action"] for r in telemetry.reviews()]
-    assert (reply.content, action) in {(SAFE, "failed_closed"), (DRAFT, "passed")}
+    assert reply.content == SAFE
+    assert [r["draftcritic.action"] for r in telemetry.reviews()] == ["failed_closed"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "content", "outcome"),
+    [("pii", SAFE, ("failed_closed", "error", "pii")), ("low", DRAFT, ("failed_open", "error", "low"))],
+)
+@pytest.mark.parametrize(
+    "place", ["draftcritic.langchain._call.Answer.of", "draftcritic.langchain._call.Call.of_generate"]
+)
+def test_an_error_before_the_draft_is_caught_is_a_recorded_review(
+    telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, place: str, tag: str, content: str, outcome: Any
+) -> None:
+    enforce(telemetry, **TAGS)
+
+    def raises(*_: Any, **__: Any) -> Any:
+        raise ValueError("cannot be read")
+
+    monkeypatch.setattr(place, raises)
+    with draftcritic.activation(activated_nodes=[{"score": 1, "tags": [tag]}]):
+        assert Chat(answers=[DRAFT]).invoke("q").content == content
+    assert outcomes(telemetry) == [outcome]
+    assert sum(telemetry.values("draftcritic.dropped").values()) == 0
 
 
 @pytest.mark.usefixtures("unreadable")

@@ -38,7 +38,7 @@ _WORDS = {
     "pt": "o os que de meu minha não é um uma para com por como está posso você obrigado onde favor e quero",
     "it": "il lo la gli che di mio mia non è un una per con come posso grazie dove e sono vorrei favore del",
     "nl": "de het een en ik niet is mijn kan voor met hoe waar wat je jullie heb bedankt alstublieft van op",
-    "tr": "bir ve bu için ne nasıl nerede benim mi mı değil var lütfen teşekkürler siparişim ben çok ile da de",  # noqa: RUF001 - Turkish is written so
+    "tr": "bir ve bu için ne nasıl nerede benim mi mı değil var lütfen teşekkürler ben çok konuda size yardımcı",  # noqa: RUF001
     "pl": "nie i jest mój moja się na to w z jak czy gdzie proszę dziękuję mam do że co za moje",
     "sv": "och jag är inte det en ett min mitt kan för med hur var vad har tack snälla på av du ni",
 }

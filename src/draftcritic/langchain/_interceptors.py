@@ -31,6 +31,10 @@ class Reviewer(Protocol):
         """A call was left alone because it is the critic's own."""
         ...
 
+    def muted(self) -> None:
+        """Count a call inside a `muted` block, which is not reviewed."""
+        ...
+
     def take(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
         """Review what `capture_drafts` returns, from synchronous code.
 
@@ -88,6 +92,7 @@ class Interceptor:
     def __init__(self, reviewer: Reviewer, *, enforces: bool = False) -> None:
         self.enforces = enforces or self.holds
         self.reviewer = self._reviewer = reviewer
+        self._count_muted: Callable[[], None] = getattr(reviewer, "muted", _count_nothing)
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
@@ -189,6 +194,11 @@ class Interceptor:
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
+        if is_muted():
+            # A stream of a model that cannot stream is one call of `generate` below, which counts it.
+            if is_outermost() and not (call.streamed and is_streamed_by_generate(call.model)):
+                self._count_muted()
+            return False
         if self.is_left_alone(call):
             return False
         if not is_outermost():
@@ -270,6 +280,18 @@ class Interceptor:
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: capture_drafts(False))
+
+
+def _count_nothing() -> None:
+    """Stand in for a reviewer that does not count muted calls."""
+
+
+def is_streamed_by_generate(model: Any) -> bool:
+    """Whether a model has no stream of its own: LangChain then gives its whole message as one chunk."""
+    from langchain_core.language_models import BaseChatModel
+
+    own = (getattr(type(model), name, None) is not getattr(BaseChatModel, name) for name in ("_stream", "_astream"))
+    return not any(own)
 
 
 def isolated(model: Any, call: Call) -> Any:

@@ -162,6 +162,8 @@ def _calls_of(message: Any) -> list[Mapping[str, Any]]:
     return calls
 
 
+_UNREADABLE = "[unreadable]"
+"""Stands in for the text of a draft that cannot be read."""
 _RUN_ID_PREFIXES = ("lc_run", "run-")
 
 
@@ -217,7 +219,7 @@ def bare_turn(captured: CapturedDraft) -> Turn:
     try:
         draft = "" if is_no_draft(captured) else draft_text(captured.answers)
     except Exception:
-        draft = "[unreadable]"
+        draft = _UNREADABLE
     return Turn(
         draft=draft,
         run_id=captured.run_id,
@@ -225,6 +227,11 @@ def bare_turn(captured: CapturedDraft) -> Turn:
         streamed=captured.streamed,
         exposed=captured.exposed,
     )
+
+
+def unread_turn() -> Turn:
+    """Return the turn of a draft of which only the application's activation log is known."""
+    return Turn(draft=_UNREADABLE, activation=current_activation() or {})
 
 
 def draft_text(answers: Sequence[Answer]) -> str:

@@ -71,7 +71,12 @@ def _loaded(entry: EntryPoint) -> ObservabilityHook | None:
     try:
         return _hook_of(entry.load())
     except Exception as error:  # foreign code
-        _logger.warning("the hook %r (%s) is left out: %r", entry.name, entry.value, error)
+        _logger.warning(
+            "failed to load the hook %r (%s): %s; an entry point must name an object with on_llm_start and on_llm_end",
+            entry.name,
+            entry.value,
+            described(error),
+        )
         return None
 
 

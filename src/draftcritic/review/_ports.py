@@ -118,6 +118,10 @@ class ReviewObserver(Protocol):
         """Count a call that was left alone because it is the critic's own."""
         ...
 
+    def muted(self) -> None:
+        """Count a draft that was written inside a `muted` block: it has no review."""
+        ...
+
     def displaced(self) -> None:
         """Count a draft that a full queue left no place for; `dropped` is told of it, too."""
         ...
@@ -236,6 +240,9 @@ class NullObserver:
         """Do nothing."""
 
     def nested(self) -> None:
+        """Do nothing."""
+
+    def muted(self) -> None:
         """Do nothing."""
 
     def displaced(self) -> None:

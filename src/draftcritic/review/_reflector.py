@@ -16,7 +16,6 @@ from draftcritic.core._models import normalise_sku
 from draftcritic.core._policy import Policy, Rule
 from draftcritic.core._prompt import Prompt
 from draftcritic.core._review import Assessment, Failed, Judged, ModelCall, Usage
-from draftcritic.core._secrets import error_summary
 from draftcritic.core._turn import Turn
 from draftcritic.review._call_slots import MOST_GIVEN_UP, Place, given_up
 from draftcritic.review._calls import QUEUE_TIMEOUTS, BusyError, TimedCaller
@@ -315,7 +314,13 @@ class Reflector:
         except Exception as error:
             if type(error) not in self._reported:
                 self._reported.add(type(error))
-                _logger.warning("failed to create the critic model: %s", error_summary(error))
+                missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
+                _logger.warning(
+                    "failed to create the critic model: %s%s; check the setting `model`, the provider's package and "
+                    "its credentials",
+                    described(error),
+                    f" (module {missing})" if missing else "",
+                )
             raise
         return made
 

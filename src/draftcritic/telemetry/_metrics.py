@@ -181,6 +181,12 @@ class Metrics:
         """Count the gate's decision on a draft that has no review."""
         self._decisions.count((decision, reason), exemplar_of(context))
 
+    def muted(self) -> None:
+        """Count a draft that was written inside a `muted` block."""
+        exemplar = exemplar_of()
+        self._decisions.count((GateDecision.NOT_EVALUATED, GateReason.DISABLED), exemplar)
+        self._reviews.count((_MUTED, names.SKU_UNKNOWN), exemplar)
+
     def reviewed(self, review: Review, context: Context) -> None:
         """Record a finished review.
 
@@ -290,8 +296,12 @@ def _undecided(kind: OutcomeKind, reason: GateReason, action: Action) -> Series:
     return None, VerdictSource.NONE, kind, reason, action
 
 
+_MUTED = _undecided(OutcomeKind.MUTED, GateReason.DISABLED, Action.RECORDED)
+
+
 def _unasked_series(mode: Mode) -> Iterator[Series]:
     """The series of reviews that end without a model call."""
+    yield _MUTED
     passed = Action.PASSED if mode is Mode.ENFORCE else Action.RECORDED
     for reason in SKIPPED_REASONS:
         yield _undecided(OutcomeKind.SKIPPED, reason, passed)

@@ -186,6 +186,13 @@ class TelemetryRecorder:
         with self.boundary.around("nested"):
             self.metrics.decided(GateDecision.NOT_EVALUATED, GateReason.NESTED)
 
+    def muted(self) -> None:
+        """Count a draft that was written inside a `muted` block: it has no span."""
+        try:
+            self.metrics.muted()
+        except Exception as error:
+            self.boundary.caught("muted", error)
+
     def displaced(self) -> None:
         """Count a draft that did not fit into the queue: it never reached the gate and has no span."""
         try:
