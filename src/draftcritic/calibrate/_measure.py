@@ -52,7 +52,7 @@ class Population:
     Attributes:
         drafts: the drafts.
         disputed: labelled drafts on which people do not agree.
-        unsure: labelled drafts on which nobody had an opinion.
+        unsure: labelled drafts without any opinion.
         unknown: labels of drafts that the replay does not have.
         labels: the labels.
     """

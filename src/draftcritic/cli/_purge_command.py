@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """
 Give the files of `record`, of replays and of labels together: the labels of removed turns go, too. Files that were put
-aside by rotation are included. A cache of answers names nobody and cannot be searched: delete its folder.
+aside by rotation are included. A cache of answers has no ids and cannot be searched: delete its folder.
 """
 _SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 

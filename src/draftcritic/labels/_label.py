@@ -174,7 +174,7 @@ class LabelFile:
 
 
 def majority(labels: Sequence[Label]) -> str:
-    """Return what most people said of a draft; empty when nobody had an opinion, or as many said one as the other."""
+    """Return what most people said of a draft; empty without an opinion, and for a tie."""
     counts = Counter(label.label for label in labels if label.label != "unsure").most_common(2)
     if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
         return ""

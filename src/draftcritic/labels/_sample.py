@@ -84,7 +84,7 @@ def _shares(sizes: dict[str, int], count: int) -> dict[str, int]:
 def queue(sample: Sample, labelled: Iterable[tuple[str, str]], who: str, seed: int = 0) -> list[str]:
     """Return the drafts that a person is to label, in an order that mixes the strata.
 
-    These are the drafts that nobody has labelled, and those for two people that this person has not and fewer than
+    These are the drafts without a label, and those for two people that this person has not and fewer than
     two others have.
 
     Args:

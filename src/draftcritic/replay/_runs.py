@@ -12,7 +12,7 @@ from draftcritic.turns._records import Problem, ReadError, records
 from draftcritic.turns._row import Finding, RowError, TurnRow
 
 NO_VERDICT = "none"
-"""Stands for a draft that neither the critic's model nor a finding decided on."""
+"""The verdict of a draft that neither the critic's model nor a finding decided on."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the new policy; that of the recording when the new one has none because nobody was asked."""
+        """The verdict of the new policy; that of the recording when the new one has none because no model was asked."""
         if self.replayed.verdict:
             return self.replayed.verdict
         reviewed = self.turn.reviewed

@@ -73,7 +73,7 @@ def conversation_of(before: Iterable[Any], after: Iterable[Any] = ()) -> Convers
 
 
 def messages_of(raw: Any) -> list[Message]:
-    """Return the messages that one object stands for: several where one object holds several tool results."""
+    """Return the messages of one object: several where it has several tool results."""
     if not isinstance(raw, Mapping):
         return []
     kwargs = raw.get("kwargs")

@@ -1,4 +1,4 @@
-"""Reads recorded turns from any of the known files, told apart by what is in them."""
+"""Reads recorded turns from any of the known files; the content says which kind a file is."""
 
 from __future__ import annotations
 

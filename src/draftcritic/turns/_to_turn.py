@@ -15,7 +15,7 @@ def to_turn(row: TurnRow) -> Turn:
     start = _turn_start(row.messages)
     earlier, now = row.messages[:start], row.messages[start:]
     context = [row.system, *(message.content for message in earlier), *row.sources]
-    told = [_as_text(call) for message in earlier for call in message.tool_calls]
+    arguments = [_as_text(call) for message in earlier for call in message.tool_calls]
     said = [message.content for message in now if _is_answer(message)]
     return Turn(
         draft=row.draft,
@@ -23,7 +23,7 @@ def to_turn(row: TurnRow) -> Turn:
         user_message="\n".join(message.content for message in now if message.role == "user" and message.content),
         tool_calls=tool_calls(now),
         context="\n".join(filter(None, context)),
-        hearsay="\n".join(filter(None, [*told, *said])),
+        hearsay="\n".join(filter(None, [*arguments, *said])),
         draft_model=row.draft_model or None,
         conversation_id=row.conversation_id or None,
         user_id=row.user_id or None,
