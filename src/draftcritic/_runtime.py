@@ -72,7 +72,7 @@ class Runtime:
         self._named_model: tuple[int, Any] | None = None
 
     def capture(self, run_id: Any = None) -> Any:
-        """Return where the current code stands in its trace."""
+        """Return the place of the current code in its trace."""
         return self.observer.capture(run_id)
 
     def nested(self) -> None:

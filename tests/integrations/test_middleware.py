@@ -1,4 +1,4 @@
-"""The middleware with objects of nobody's framework: only their shapes count, and symfonic is not loaded."""
+"""The middleware with objects of no framework: only their attributes count, and symfonic is not loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The critic's call on the application's event loop: it ends with the loop, and nobody hears of it."""
+"""The critic's call on the application's event loop: it ends with the loop, and asyncio reports nothing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_loop_that_ends_cancels_it() -> None:
     async def main() -> threading.Thread:
         thread = threading.Thread(target=ask, args=(asyncio.get_running_loop(),))
         thread.start()
-        while not [task for task in asyncio.all_tasks() if task.get_name() == "draftcritic"]:  # noqa: ASYNC110 - no event tells of it
+        while not [task for task in asyncio.all_tasks() if task.get_name() == "draftcritic"]:  # noqa: ASYNC110 - no event signals it
             await asyncio.sleep(0.001)
         return thread
 

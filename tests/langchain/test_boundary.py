@@ -112,7 +112,7 @@ def test_a_stream_goes_on_where_a_fault_met_it(telemetry: Telemetry, monkeypatch
             raise RuntimeError
         return False
 
-    monkeypatch.setattr(Call, "holds_a_message", whole)
+    monkeypatch.setattr(Call, "has_whole_message", whole)
     model = StreamingChat(answers=[DRAFT])
     assert "".join(c.text for c in model.stream("q")) == DRAFT
     assert len(model.calls) == 1

@@ -129,7 +129,7 @@ def test_interrupt_and_resume(telemetry: Telemetry) -> None:
     assert asked.value == SAFE
     state = graph.invoke(Command(resume="yes"), config)
     assert [m.text for m in state["messages"]] == ["q", SAFE]
-    # A node that resumes runs anew from its start, so its model writes, and the critic judges, once more.
+    # A node that resumes runs again from its start, so its model writes, and the critic judges, once more.
     assert len(critic.calls) == 2
     assert {r.get("draftcritic.failure") for r in telemetry.reviews()} == {None}
     assert not any(span.status.is_ok is False for span in telemetry.spans)

@@ -137,7 +137,7 @@ SHAPES: dict[str, Any] = {
     "string block": [HumanMessage([QUESTION])],
     "nested block": [HumanMessage([{"type": "tool_result", "content": [{"type": "text", "text": QUESTION}]}])],
     "other newlines": [("user", QUESTION.replace("\n", "\r\n"))],
-    "wrapped anew": [{"role": "user", "content": "\n".join(QUESTION.split())}],
+    "wrapped differently": [{"role": "user", "content": "\n".join(QUESTION.split())}],
     "one line": [HumanMessage(" ".join(QUESTION.split()))],
     "as json": [HumanMessage(json.dumps({"question": QUESTION}))],
     "inside": [SystemMessage("Judge."), HumanMessage(f"You get a question.\n> {QUESTION}\nAnswer it.")],

@@ -98,9 +98,9 @@ def ask(draft: str = f"It is {SECRET}.") -> str:
     return str(Chat(answers=[draft]).invoke("q").text)
 
 
-def until(holds: Any) -> None:
+def until(condition: Any) -> None:
     deadline = time.monotonic() + 20
-    while not (now := holds()) and time.monotonic() < deadline:
+    while not (now := condition()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert now
 

@@ -1,6 +1,6 @@
 """One table: every way a draft leaves a chat model, from synchronous and asynchronous code, in every mode.
 
-`docs/paths.md` shows it; `UPDATE_DOCS=1 python -m pytest tests/langchain/test_path_table.py` writes it anew.
+`docs/paths.md` shows it; `UPDATE_DOCS=1 python -m pytest tests/langchain/test_path_table.py` updates it.
 """
 
 from __future__ import annotations

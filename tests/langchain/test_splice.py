@@ -95,14 +95,14 @@ def test_the_handler_sees_every_call_with_its_arguments(spliced: Model) -> None:
 
 def test_the_function_object_its_kind_signature_and_source_stay() -> None:
     before = {name: Model.__dict__[name] for name in KINDS}
-    told = {name: (inspect.signature(f), inspect.getsource(f), f.__doc__) for name, f in before.items()}
+    described = {name: (inspect.signature(f), inspect.getsource(f), f.__doc__) for name, f in before.items()}
     done = [splice(before[f.__name__], f) for f in (call, acall, items, aitems)]
     try:
         for name, is_kind in KINDS.items():
             function = Model.__dict__[name]
             assert function is before[name]
             assert is_kind(function)
-            assert (inspect.signature(function), inspect.getsource(function), function.__doc__) == told[name]
+            assert (inspect.signature(function), inspect.getsource(function), function.__doc__) == described[name]
             assert pickle.loads(pickle.dumps(function)) is function
             assert copy.deepcopy(function) is function
     finally:

@@ -133,7 +133,7 @@ for thread in threads:
 assert DraftCriticInstrumentor().flush(60)
 reviews = telemetry.reviews()
 print({(r["draftcritic.verdict"], r.get("draftcritic.failure"), r["draftcritic.verdict.source"]) for r in reviews})
-print(len(reviews), "on the loop" if imported[0] else "beside it")
+print(len(reviews), "on the loop" if imported[0] else "off it")
 """
     with provider_server() as url:
         done = subprocess.run(
@@ -144,7 +144,7 @@ print(len(reviews), "on the loop" if imported[0] else "beside it")
             timeout=120,
             check=False,
         )
-    assert (done.stderr, done.stdout) == ("", "{('approve', None, 'reflection')}\n12 beside it\n")
+    assert (done.stderr, done.stdout) == ("", "{('approve', None, 'reflection')}\n12 off it\n")
 
 
 @pytest.mark.parametrize("settings", MODES)

@@ -1,4 +1,4 @@
-"""Next to other instrumentations, put on in any order and taken off in any other: nobody loses or doubles anything.
+"""Next to other instrumentations, installed in any order and removed in any other: none loses or doubles anything.
 
 The neighbours take each other's wrappers off, as OpenTelemetry's `unwrap` removes whatever is outermost. What they do
 to each other without us is the measure: with us it is the same, step by step.
@@ -106,7 +106,7 @@ def assert_nobody_loses(driver: Driver, on: Order, off: Order, mode: str) -> Non
         same = measure["steps"][index if index <= ours else index - 1]
         assert step["reviews"] == (2 if step["alive"] else 0), label
         assert step["drafts"] == same["drafts"], label
-        # The critic's own call is seen by those who see any call, and by nobody when we are gone.
+        # The critic's own call is seen by those who see any call, and by none of them when we are gone.
         assert step["critics"] == (same["drafts"] if step["alive"] else {}), label
         replaced = step["alive"] and mode == "enforce"
         assert step["said"] == [SAFE if replaced else f"The word is {SECRET}."] * 2, label

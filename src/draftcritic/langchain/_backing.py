@@ -2,7 +2,7 @@
 
 A retriever and the model that reads its documents run in different steps, tasks or threads of a chain or graph, and
 nothing but the text itself goes from one to the other. So scored and tagged documents are remembered for a while, and
-those whose text stands in the model's prompt are the activated nodes of the turn.
+those whose text is in the model's prompt are the activated nodes of the turn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DocumentMemory:
                 self._nodes.append((text, node))
 
     def activation(self, messages: Sequence[Any]) -> Mapping[str, Any]:
-        """Return the activation log of the remembered documents that stand in `messages`; empty without any."""
+        """Return the activation log of the remembered documents whose text is in `messages`; empty without any."""
         prompt = "\n".join(readable(message.content).text for message in messages)
         # A document that was found twice counts once, with its latest score.
         nodes = {text: node for text, node in list(self._nodes) if text in prompt}

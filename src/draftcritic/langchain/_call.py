@@ -1,4 +1,4 @@
-"""Knows whether a model call is the outermost one: LangChain's methods call each other, and a draft leaves once."""
+"""One model call, and whether it is the outermost one: LangChain's methods call each other, and a draft leaves once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Frame:
     """The outermost model call of the current context, from its start to its end.
 
     Code that the model starts and leaves running (a task, a thread with a copied context) keeps the context variable;
-    `open` tells it that the call is over.
+    `open` says whether the call is still running.
 
     Args:
         recording: takes the callbacks of the runs that the model starts, when its draft is held back.
@@ -44,12 +44,12 @@ class Frame:
         self.recording = recording
 
     def step(self) -> AbstractContextManager[None]:
-        """Hold the frame while the model works; never across a `yield` to the caller."""
+        """Make this the current frame while the model works; never across a `yield` to the caller."""
         return scoped(_current, self)
 
 
 class Watch:
-    """Looks whether a draft was handed on while a method ran, which then has none of its own."""
+    """Records whether a draft was captured while a method ran; the method then has none of its own."""
 
     __slots__ = ("open", "outer", "seen")
 
@@ -64,7 +64,7 @@ class Watch:
 
 
 def mark_captured() -> None:
-    """Tell all who watch that a draft was handed on."""
+    """Mark the draft of the current call as captured, for every watch around it."""
     watch = _watch.get()
     while watch is not None:
         watch.seen = True
@@ -148,8 +148,8 @@ class Call:
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """Return the arguments of a `stream` call with a run id in them.
 
-        LangChain would choose an id itself; it is chosen here, in the same way, because nothing else tells which run
-        a stream belongs to.
+        LangChain would choose an id itself; it is chosen here, in the same way, because nothing else identifies the
+        run of a stream.
         """
         if self.run is not None:
             return args, kwargs
@@ -164,7 +164,7 @@ class Call:
         """Return the drafts of a `ChatResult`: one for each generation."""
         return [partial(self._captured, (generation.message,)) for generation in result.generations]
 
-    def holds_a_message(self) -> bool:
+    def has_whole_message(self) -> bool:
         """Whether the stream gave a whole message, as that of a model without `_stream` does.
 
         Who listens to its events has had the end of the run by then, and may not come back for the end of the stream.

@@ -1,4 +1,4 @@
-"""A draft as it was captured: references only, so that the caller's thread pays next to nothing."""
+"""A captured draft: references only, so that the caller's thread does almost no work."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def text_of_answers(answers: Sequence[Answer]) -> str:
 
 @dataclass(slots=True)
 class CapturedDraft:
-    """A draft and where it was captured.
+    """A draft and the call that it was captured in.
 
     Attributes:
         model: the chat model that wrote it.
@@ -150,7 +150,7 @@ class CapturedDraft:
         call_kwargs: the keyword arguments of the call, as bound tools and response formats come.
         metadata: the metadata of the run.
         run_id: the id of the run.
-        origin: where the call stands in its trace.
+        origin: the place of the call in its trace.
         context: the caller's context variables.
         loop: the caller's event loop, when it was a coroutine that called.
         streamed: the draft left as a stream.
@@ -174,7 +174,7 @@ class CapturedDraft:
     enforced: bool = False
 
     def size(self) -> int:
-        """Return how many bytes the texts of prompt, answers and metadata hold, roughly; see `bytes_of`."""
+        """Return the approximate size in bytes of prompt, answers and metadata; see `bytes_of`."""
         answers = [part for answer in self.answers for part in (answer.content, answer.metadata)]
         return bytes_of(self.prompt, self.metadata, answers)
 
@@ -192,7 +192,7 @@ def bytes_of(*values: Any) -> int:
     while waiting and left > 0:
         holder = waiting.pop()
         if id(holder) in seen or not isinstance(holder, _HOLDERS):
-            continue  # a ring, or a part that stands twice; or something that a message should not hold there
+            continue  # a cycle, a part that occurs twice, or a value that a message should not have here
         seen.add(id(holder))
         # Taken at once: another thread of the application may change it meanwhile.
         inside = tuple(islice(holder.values() if isinstance(holder, dict) else holder, left))

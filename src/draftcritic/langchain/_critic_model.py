@@ -1,4 +1,4 @@
-"""Tells which code a chat model has, and whether an error is about the loop or code it was asked by."""
+"""Finds out which code a chat model has, and whether an error comes from the loop or kind of code that called it."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class ChatModelCritic:
 
     @property
     def name(self) -> str:
-        """The raw name of the model; empty when the object tells none."""
+        """The raw name of the model; empty when the object has none."""
         return resolve_model_name(self._model, requested=self._requested)
 
     @property
@@ -234,7 +234,7 @@ def _written_down(model: Any) -> str | None:
         from langchain_core.load import dumps
 
         text = dumps(model)
-    except Exception:  # foreign code
+    except Exception:  # third-party code
         return None
     return None if _UNWRITTEN in text else text
 

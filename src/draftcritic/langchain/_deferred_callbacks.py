@@ -87,7 +87,7 @@ class Recording:
 
 
 class Deferred:
-    """Stands in for a callback handler, and records what it would have been called with."""
+    """Replaces a callback handler, and records the calls that it would have got."""
 
     run_inline = True
     raise_error = False
@@ -138,7 +138,7 @@ def pulses_of(callbacks: Any) -> list[Any]:
 
 
 def pulse(handlers: Sequence[Any]) -> None:
-    """Tell handlers that the model is at work."""
+    """Signal to handlers that the model is working."""
     if handlers:
         _manager_functions()[0](list(handlers), _TOKEN, None, "")
 
@@ -157,7 +157,7 @@ async def areplay(events: Sequence[Event]) -> None:
 
 @asynccontextmanager
 async def beating(handlers: Sequence[Any]) -> AsyncIterator[None]:
-    """Tell handlers that something happens while the block waits."""
+    """Signal to handlers that the call is alive while the block waits."""
     if not handlers:
         yield
         return

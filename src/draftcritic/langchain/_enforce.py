@@ -31,7 +31,7 @@ from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items, 
 class HoldingInterceptor(Interceptor):
     """The handlers for drafts that leave after their verdict, as the verdict has them."""
 
-    holds = True
+    buffers = True
 
     def generate(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._generate_with_cache`, and release its result and callbacks after the verdict."""

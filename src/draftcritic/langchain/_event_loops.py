@@ -28,7 +28,7 @@ class LoopGoneError(Exception):
 
 
 class OnLoop:
-    """One coroutine on a loop that belongs to somebody else.
+    """One coroutine on the application's loop.
 
     `asyncio.run` cancels the tasks it finds when its own is done. A task that comes later is left pending, which
     asyncio reports, so none is started then.
@@ -81,7 +81,7 @@ class OnLoop:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if task.cancelled():
-            # Nobody but a loop that ends, and the task itself, cancels a task that only we know.
+            # Only a loop that ends, or the task itself, can cancel a task that no other code knows.
             gone = _is_ending(self._loop)
             self._outcome.set_exception(LoopGoneError() if gone else RuntimeError("cancelled itself"))
             return
@@ -120,10 +120,10 @@ def _is_being_cancelled(task: asyncio.Task[Any]) -> bool:
 
 Making = Callable[[], Coroutine[Any, Any, Any]]
 
-_ANSWERS_WITHIN = 5.0
-"""Seconds in which a loop comes to what it was told, unless some code blocks it."""
-_LISTENS_AFTER = 0.05
-"""Seconds after which it is told, so that a coroutine that blocks has come to do so."""
+_RESPONDS_WITHIN = 5.0
+"""Seconds within which a loop runs a callback, unless some code blocks it."""
+_PROBE_AFTER = 0.05
+"""Seconds after which the callback is scheduled, so that a coroutine that blocks has begun to."""
 _CANCELLED_WITHIN = 1.0
 """Seconds that tasks have to end when the loop is stopped."""
 
@@ -131,24 +131,24 @@ _CANCELLED_WITHIN = 1.0
 class OwnLoop:
     """One loop in a daemon thread, which starts with the first coroutine, in each process.
 
-    One for all calls, because a client with asynchronous code keeps connections that belong to their loop. A loop that
-    code has blocked is left to it, and the next coroutine gets another one.
+    One for all calls, because a client with asynchronous code keeps connections that belong to their loop. A blocked
+    loop is abandoned, and the next coroutine gets another one.
     """
 
     def __init__(self) -> None:
-        self._start_afresh()
+        self._reset()
 
-    def _start_afresh(self) -> None:
+    def _reset(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._unheard_since: float | None = None
+        self._unanswered_since: float | None = None
 
     def start(self, make: Making, context: Context) -> Future[Any] | None:
         """Start a coroutine in a context, and return what it will come to; None when no thread can be started."""
         if os.getpid() != self._process:
             # A forked child has inherited the lock in any state and no thread.
-            self._start_afresh()
+            self._reset()
         outcome: Future[Any] = Future()
         place = current_place()
         with self._lock:
@@ -160,20 +160,20 @@ class OwnLoop:
                     self._loop = _running_loop()
                 except RuntimeError:
                     return None
-                self._unheard_since = None
+                self._unanswered_since = None
             if place is not None:
                 place.hold()
             self._loop.call_soon_threadsafe(_follow, make, outcome, place, context=context)
-            if self._unheard_since is None:
-                self._unheard_since = time.monotonic()
-                self._loop.call_soon_threadsafe(self._loop.call_later, _LISTENS_AFTER, self._hear)
+            if self._unanswered_since is None:
+                self._unanswered_since = time.monotonic()
+                self._loop.call_soon_threadsafe(self._loop.call_later, _PROBE_AFTER, self._mark_responsive)
         return outcome
 
     def _is_blocked(self) -> bool:
-        return self._unheard_since is not None and time.monotonic() - self._unheard_since > _ANSWERS_WITHIN
+        return self._unanswered_since is not None and time.monotonic() - self._unanswered_since > _RESPONDS_WITHIN
 
-    def _hear(self) -> None:
-        self._unheard_since = None
+    def _mark_responsive(self) -> None:
+        self._unanswered_since = None
 
     def stop(self) -> None:
         """End the thread, and what still runs in it. The next coroutine starts another one."""
@@ -228,7 +228,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _ran(loop: asyncio.AbstractEventLoop) -> bool:
-    """Run a loop until it is stopped; False when a task has raised what ends a loop, which the task's caller hears."""
+    """Run a loop until it is stopped; False when a task has raised what ends a loop, which the task's caller gets."""
     try:
         loop.run_forever()
     except (SystemExit, KeyboardInterrupt):
@@ -243,7 +243,7 @@ def _follow(make: Making, outcome: Future[Any], place: Place | None) -> None:
         if place is not None:
             place.release()
         if not outcome.set_running_or_notify_cancel():
-            _look(task)
+            _retrieve(task)
         elif task.cancelled():
             outcome.set_exception(RuntimeError("cancelled itself"))
         elif (error := task.exception()) is not None:
@@ -260,7 +260,7 @@ def _follow(make: Making, outcome: Future[Any], place: Place | None) -> None:
     outcome.add_done_callback(given_up)
 
 
-def _look(task: asyncio.Task[Any]) -> None:
-    """Look at the end of a task nobody waits for, so that asyncio does not report it."""
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Retrieve the exception of an abandoned task, so that asyncio does not report it."""
     if not task.cancelled():
         task.exception()

@@ -121,7 +121,7 @@ _logger = logging.getLogger(__name__)
 
 
 def silenced(recording: Recording, manager: Any) -> Any:
-    """Return a callback or run manager that records; one that nobody listens to when it cannot be copied."""
+    """Return a callback or run manager that records; one without handlers when it cannot be copied."""
     try:
         return recording.muted(manager)
     except Exception:  # a manager of the application's own class
@@ -158,7 +158,7 @@ class HeldCall:
         return args, {**kwargs, "run_manager": muted}
 
     def end(self, released: Any, *, changed: bool) -> Sequence[Event]:
-        """Return the callbacks to replay; with a changed result none, and `tokens` speak of the new one."""
+        """Return the callbacks to replay; with a changed result none, and `tokens` has the callbacks of the new one."""
         manager = self.call.run_manager
         if changed and manager is not None:
             show_callbacks(manager, released)

@@ -1,4 +1,4 @@
-"""The methods of LangChain that the handlers stand in, in one table that drives both directions."""
+"""The table of LangChain's methods that get a handler; it drives installation and removal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHAT_MODELS = "langchain_core.language_models.chat_models"
 
 
 class Target(NamedTuple):
-    """A method and the handler that stands in it.
+    """A method and its handler.
 
     Attributes:
         module, owner, method: where the method is.
@@ -68,7 +68,7 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Insta
     done: list[Installed] = []
     look_up()
     try:
-        held = HOLDING_TARGETS if interceptor.holds else ()
+        held = HOLDING_TARGETS if interceptor.buffers else ()
         for target in (*CHAT_TARGETS, *held, *(RETRIEVER_TARGETS if retrievers else ())):
             owner = getattr(import_module(target.module), target.owner)
             method = inspect.getattr_static(owner, target.method, None)

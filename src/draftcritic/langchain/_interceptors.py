@@ -1,4 +1,4 @@
-"""The handlers inside LangChain's methods: each lets the model work, and hands on what it answered."""
+"""The handlers inside LangChain's methods: each runs the model, and passes its answer to the reviewer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from draftcritic.langchain._own_calls import without_effects
 from draftcritic.review._scope import current_mark, is_muted
 
 CaptureFn = Callable[[], Sequence[LazyDraft]]
-"""Looks which drafts there are."""
+"""Returns the drafts of a call."""
 Items = Iterator[Any]
 AsyncItems = AsyncGenerator[Any, None]
 
@@ -24,7 +24,7 @@ class Reviewer(Protocol):
     """Takes drafts. No method raises anything but what ends the caller itself, such as a cancellation."""
 
     def capture(self, run_id: Any = None) -> Any:
-        """Return where the current code stands in its trace."""
+        """Return the place of the current code in its trace."""
         ...
 
     def nested(self) -> None:
@@ -86,11 +86,11 @@ class Interceptor:
         enforces: the verdict decides what the caller gets.
     """
 
-    holds = False
+    buffers = False
     """Whether a stream is held back until its verdict."""
 
     def __init__(self, reviewer: Reviewer, *, enforces: bool = False) -> None:
-        self.enforces = enforces or self.holds
+        self.enforces = enforces or self.buffers
         self.reviewer = self._reviewer = reviewer
         self._count_muted: Callable[[], None] = getattr(reviewer, "muted", _count_nothing)
 
@@ -132,7 +132,7 @@ class Interceptor:
             return original(model, *args, **kwargs)
         args, kwargs = call.named(args, kwargs)
         source = original(model, *args, **kwargs)
-        return self.follow(source, call.chunks.append, call.drafts_of_chunks, call.holds_a_message)
+        return self.follow(source, call.chunks.append, call.drafts_of_chunks, call.has_whole_message)
 
     def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
         """Stand in for `BaseChatModel.astream`."""
@@ -142,7 +142,7 @@ class Interceptor:
         call.loop = asyncio.get_running_loop()
         args, kwargs = call.named(args, kwargs)
         source = original(model, *args, **kwargs)
-        return self.afollow(source, call.chunks.append, call.drafts_of_chunks, call.holds_a_message)
+        return self.afollow(source, call.chunks.append, call.drafts_of_chunks, call.has_whole_message)
 
     def events(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Stand in for `BaseChatModel._iter_v2_events`, which drives `stream_events(version="v3")`."""
@@ -235,7 +235,7 @@ class Interceptor:
                 keep(item)
                 started = True
                 if not complete and whole():
-                    # Whoever reads by `whole` does not come back for the end of the generator.
+                    # Readers that stop at the whole message do not reach the end of the generator.
                     complete = True
                     self._reviewer.take(lambda: capture_drafts(True))
                 yield item

@@ -129,7 +129,7 @@ _MAX_DECODED = 1_000_000
 
 
 class Readable(NamedTuple):
-    """What a content holds for its reader.
+    """The readable part of a content.
 
     Attributes:
         text: every text, one a line; records as JSON.

@@ -1,4 +1,4 @@
-"""Tells a structured answer, which is data for a program, from a draft, which is text for a person."""
+"""Finds out a structured answer, which is data for a program, from a draft, which is text for a person."""
 
 from __future__ import annotations
 

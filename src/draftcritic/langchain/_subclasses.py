@@ -117,7 +117,7 @@ class OwnMethods:
         return None
 
     def _drafts(self, turn: _Turn, value: Any) -> Sequence[LazyDraft] | None:
-        """Return the drafts in a value; None when it is nothing that holds any."""
+        """Return the drafts in a value; None when it is not a kind of value that has any."""
         found = messages_in(value)
         if not any(found):
             return None
@@ -141,7 +141,7 @@ class OwnMethods:
         if name in PAIRS:
             return self._pairs(source, turn)
         call, watch = turn.of(0), turn.watch
-        if self._interceptor.holds:
+        if self._interceptor.buffers:
             return self._held(source, call, watch)
         return self._interceptor.follow(source, call.chunks.append, _unseen(watch, call), watch=watch)
 
@@ -157,7 +157,7 @@ class OwnMethods:
         if name in PAIRS:
             return self._apairs(source, turn)
         call, watch = turn.of(0), turn.watch
-        if self._interceptor.holds:
+        if self._interceptor.buffers:
             return self._aheld(source, call, watch)
         return self._interceptor.afollow(source, call.chunks.append, _unseen(watch, call), watch=watch)
 
@@ -211,7 +211,7 @@ class OwnMethods:
         for call in calls:
             call.streamed = streamed
             call.enforced = self._interceptor.enforces
-            call.exposed = streamed and not self._interceptor.holds and name not in PAIRS
+            call.exposed = streamed and not self._interceptor.buffers and name not in PAIRS
             call.origin = self._reviewer.capture(call.run)
         if streamed and name not in PAIRS:
             mark_captured()

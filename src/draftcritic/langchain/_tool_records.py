@@ -172,7 +172,7 @@ _MOST_LABELS = 1000
 
 
 def calls_in(text: str) -> tuple[dict[str, Any], ...]:
-    """Return the calls that a text tells of with their results. A call without a result was not made."""
+    """Return the calls that a text records with their results. A call without a result was not made."""
     if ":" not in text and "<" not in text and "\uff1a" not in text:
         return ()
     calls: list[dict[str, Any]] = []

@@ -36,7 +36,7 @@ def read_conversation(messages: Sequence[Any], answers: Sequence[Any] = ()) -> C
     """Return the parts of a prompt, with what the provider's tools did inside the answer.
 
     A turn begins after the last answer that a user's message follows. Arguments of earlier calls, and what other agents
-    said in this turn, are hearsay; so are calls that text tells of.
+    said in this turn, are hearsay; so are calls that a text records.
     """
     start = turn_start(messages)
     reader = _Reader()

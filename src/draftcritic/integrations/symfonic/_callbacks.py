@@ -16,7 +16,7 @@ from draftcritic.integrations.symfonic._provider import peer
 
 @dataclass(frozen=True)
 class ReflectionEvent:
-    """The result of one evaluation, to be applied or not by whoever asked for it.
+    """The result of one evaluation, which the caller applies or not.
 
     Attributes:
         run_id: the id of the turn.
@@ -100,7 +100,7 @@ def verdict_of(review: Review) -> Verdict:
 
 
 def own_text(review: Review) -> str | None:
-    """Return the text that the critic gave itself; a configured message that stands in is none of its."""
+    """Return the critic's own text; None where a configured message replaces it."""
     outcome = review.outcome
     return outcome.text if isinstance(outcome, Judged) and not outcome.defaulted else None
 

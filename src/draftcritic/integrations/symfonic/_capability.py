@@ -1,7 +1,7 @@
 """The critic as a stage that a framework of capabilities can place after the model.
 
 The shapes are this package's own and known by their attributes alone: `contribute(request)` returns an object whose
-`post_model` holds one stage, and a stage tells its `name`, what it must come `before`, its `effect`, and its `handler`.
+`post_model` has one stage, and a stage has a `name`, the stages it comes `before`, an `effect` and a `handler`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CriticCapability:
     Args:
         model_provider: its `get_chat_model(model_config)` returns an object with `async ainvoke(messages)`.
         confidence_threshold: the gate fires below it, 0 to 1.
-        sensitive_tags: tags beside those of the preferences.
+        sensitive_tags: tags in addition to those of the preferences.
         preferences: `CriticPreference`s, or objects of that shape.
         rules_source: finds the procedural rules of a turn.
         prompt_template: in place of the built-in one; see `draftcritic.core.render_prompt`.

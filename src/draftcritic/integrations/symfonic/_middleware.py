@@ -32,7 +32,7 @@ class MetacognitiveMiddleware:
 
     It takes the objects that symfonic's class of the same name takes, and knows only their shapes. Differences:
     the prompt comes in a system and a user message, a failed call is reported as `failure`, and the end of the call is
-    told also when it failed.
+    reported also when it failed.
 
     Args:
         model_provider: its `get_chat_model(model_config)` returns an object with `async ainvoke(messages)`.

@@ -25,7 +25,7 @@ from draftcritic.review._scope import reviewing
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What a model provider is asked for when nobody chose a model.
+    """The model configuration that a provider gets when the caller has chosen none.
 
     Attributes:
         model_name: empty leaves the choice to the provider.
@@ -37,7 +37,7 @@ class ModelConfig:
 def peer(module: str, name: str) -> Any:
     """Return `name` of a module of the symfonic framework, when the application has loaded it; else None.
 
-    Where symfonic is not loaded nobody can hold objects of its types, so it is never imported for nothing.
+    Where symfonic is not loaded no object can have its types, so it is never imported here.
     """
     if "symfonic.core" not in sys.modules:
         return None
@@ -57,7 +57,7 @@ def critic_model_config(config: Any) -> Any:
 
 
 def default_model_config() -> Any:
-    """Return the model configuration that holds when nobody chose one."""
+    """Return the default model configuration."""
     return (peer("symfonic.core.config", "ModelConfig") or ModelConfig)()
 
 
@@ -97,7 +97,7 @@ def tags_of(tags: str | Iterable[str] | None) -> frozenset[str]:
 
 
 def model_source(provider: Any, model_config: Any) -> Callable[[], CriticModel]:
-    """Return what makes the critic's model out of `provider.get_chat_model(model_config)`, for each call anew."""
+    """Return a function that creates the critic's model for each call, with `provider.get_chat_model(model_config)`."""
 
     def make() -> CriticModel:
         return critic_model(provider.get_chat_model(model_config), getattr(model_config, "model_name", "") or "")
@@ -136,7 +136,7 @@ class PlainModel:
 
     @property
     def name(self) -> str:
-        """The name of the model; empty when it tells none."""
+        """The name of the model; empty when it has none."""
         return resolve_model_name(self._model, requested=self._requested)
 
     @property
@@ -223,7 +223,7 @@ async def reflect_on_draft(  # noqa: PLR0917 - the order is part of the contract
             model = model_source(provider, config)()
             prompt = prompt_messages(policy, draft=draft, rules=rules, sensitive_hit=hit)
             reply = await model.acall(model.messages(prompt), policy.timeout)
-    except Exception as error:  # the model and its provider are foreign code
+    except Exception as error:  # the model and its provider are third-party code
         _logger.warning("the reflection failed with %s", qualified_name(type(error)))
         return ParsedReflection(Verdict.APPROVE, failure=classify(error))
     parsed = parse_reflection_output(reply.content)
