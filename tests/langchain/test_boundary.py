@@ -17,6 +17,7 @@ from support.sdk import Telemetry
 
 import draftcritic
 from draftcritic import DraftCriticInstrumentor
+from draftcritic.langchain import _held_streams
 from draftcritic.langchain._call import Call
 
 DRAFT = "The code word is Zanzibar."
@@ -192,3 +193,25 @@ def test_the_log_of_a_fault_has_no_text_of_a_turn(
     with caplog.at_level(logging.DEBUG):
         Chat(answers=[DRAFT]).invoke("q")
     assert "Zanzibar" not in caplog.text
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(("on_failure", "expected"), [("approve", DRAFT), ("refuse", NO)])
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(_held_streams.Recording, "__init__"), (_held_streams.Recording, "end"), (_held_streams, "_released")],
+)
+def test_a_fault_inside_a_held_stream_does_not_reach_the_application(
+    owner: Any, name: str, on_failure: str, expected: str, asynchronous: bool, telemetry: Telemetry, monkeypatch: Any
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise TypeError("a fault of ours")
+
+    monkeypatch.setattr(owner, name, fail)
+    critic = Chat(answers=['{"verdict": "approve"}'])
+    settings: Any = {"model": critic, "on_failure": on_failure, "default_refusal": NO}
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode="enforce", **settings)
+    model = StreamingChat(answers=[DRAFT])
+    _, ask = PATHS["astream" if asynchronous else "stream"]
+    assert ask(model) == expected
+    assert len(model.calls) == (0 if name == "__init__" and on_failure == "refuse" else 1)

@@ -242,7 +242,7 @@ def test_the_application_sees_the_same_as_without_us(content: Any, mode: str, te
 
     bare = run()
     critic = Chat(answers=['{"verdict": "approve"}'])
-    DraftCriticInstrumentor().instrument(**telemetry.providers, mode=mode, model=critic)
+    DraftCriticInstrumentor().instrument(**telemetry.providers, mode=mode, model=critic, on_unjudged="approve")
     seen = run()
     assert DraftCriticInstrumentor().flush(30)
     if mode == "enforce":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
+import weakref
 from collections.abc import Iterator
 from itertools import count
 from types import FunctionType
@@ -171,3 +173,13 @@ class TestAStartThatFails:
         assert plugin.is_instrumented_by_opentelemetry is False
         start(telemetry)
         assert answers() == [SAFE, SAFE]
+
+
+def test_the_runtime_is_collected_after_uninstrument(telemetry: Telemetry) -> None:
+    plugin = start(telemetry)
+    assert answers() == [SAFE, SAFE]
+    wiring: Any = plugin._wiring
+    runtime = weakref.ref(wiring.runtime)
+    plugin.uninstrument()
+    gc.collect()
+    assert runtime() is None

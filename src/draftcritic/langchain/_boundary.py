@@ -21,6 +21,11 @@ OnFault = Callable[[Exception, Mapping[str, Any]], "str | None"]
 may leave without a review."""
 
 
+def let_pass(_: Exception, __: Mapping[str, Any]) -> str | None:
+    """Let the answer leave without a report: the fault handler of a handler that was removed during a call."""
+    return None
+
+
 class _Below:
     """The method below a handler, and what came of calling it."""
 
@@ -253,9 +258,18 @@ async def guarded_coroutine(
 
 
 def guarded_items(
-    handler: Handler, function: Callable[..., Any], fault: OnFault, args: tuple[Any, ...], kwargs: dict[str, Any]
+    handler: Handler,
+    function: Callable[..., Any],
+    fault: OnFault,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    refusal: Callable[[str], Any] = refusal_chunk,
 ) -> Iterator[Any]:
-    """Give out the items of `handler` for a method that returns an iterator, and close that at the end."""
+    """Give out the items of `handler` for a method that returns an iterator, and close that at the end.
+
+    A stream that is refused because of a fault has one item, which `refusal` makes of the text.
+    """
     below = OriginalItems(function)
     items = None
     try:
@@ -276,7 +290,7 @@ def guarded_items(
         if text is None:
             yield from below.rest(args, kwargs)
         else:
-            yield refusal_chunk(text)
+            yield refusal(text)
     finally:
         below.error = None
         if items is not None:
@@ -285,7 +299,13 @@ def guarded_items(
 
 
 async def guarded_async_items(
-    handler: Handler, function: Callable[..., Any], fault: OnFault, args: tuple[Any, ...], kwargs: dict[str, Any]
+    handler: Handler,
+    function: Callable[..., Any],
+    fault: OnFault,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    refusal: Callable[[str], Any] = refusal_chunk,
 ) -> AsyncGenerator[Any, None]:
     """Give out the items of `handler` for a method that returns an asynchronous iterator. See `guarded_items`."""
     below = OriginalAsyncItems(function)
@@ -308,7 +328,7 @@ async def guarded_async_items(
             async for item in below.rest(args, kwargs):
                 yield item
         else:
-            yield refusal_chunk(text)
+            yield refusal(text)
     finally:
         below.error = None
         if items is not None:

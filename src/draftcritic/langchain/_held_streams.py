@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.langchain._answer_shapes import refusal_chunk, replaced_message
+from draftcritic.langchain._boundary import guarded_async_items, guarded_items
 from draftcritic.langchain._call import Arguments, Call, Frame, holding
 from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._deferred_callbacks import Event, Recording, areplay, pulse, replay
@@ -257,10 +258,24 @@ class HeldStream:
             return await self._held_call.model.ainvoke(*args, **kwargs)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Items:
+        # LangChain's `stream` calls this method: to the boundary around that, a fault here is the application's.
+        return guarded_items(
+            self._held, self._held_call.model._stream, self._failed, args, kwargs, refusal=refusal_generation
+        )
+
+    def _astream(self, *args: Any, **kwargs: Any) -> AsyncItems:
+        source = self._held_call.model._astream
+        return guarded_async_items(self._aheld, source, self._failed, args, kwargs, refusal=refusal_generation)
+
+    def _failed(self, error: Exception, _: Any) -> str | None:
+        return self._held_by.reviewer.failed(error, self._held_call.metadata)
+
+    def _held(self, original: Any, /, *args: Any, **kwargs: Any) -> Items:
+        """Collect the chunks of the model's `_stream`, and give them out after the verdict."""
         call, recording = self._held_call, Recording()
         frame = Frame(recording)
         self._held_by.capture(call)
-        source = call.model._stream(*args, **kwargs)
+        source = original(*args, **kwargs)
         complete = False
         try:
             with frame.step():
@@ -274,14 +289,15 @@ class HeldStream:
                 recording.end(dropped=True)
                 self._held_by.judge(lambda: call.drafts_of_generations(False))
         text = _first(self._held_by.judge(lambda: call.drafts_of_generations(True)))
-        replay(recording.end(dropped=text is not None))
+        original.callback(replay, recording.end(dropped=text is not None))
         yield from _released(call, text)
 
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncItems:
+    async def _aheld(self, original: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
+        """Collect the chunks of the model's `_astream`. See `_held`."""
         call, recording = self._held_call, Recording()
         frame = Frame(recording)
         self._held_by.capture(call)
-        source = call.model._astream(*args, **kwargs)
+        source = original(*args, **kwargs)
         complete = False
         try:
             with frame.step():
@@ -295,7 +311,7 @@ class HeldStream:
                 recording.end(dropped=True)
                 self._held_by.judge(lambda: call.drafts_of_generations(False))
         text = _first(await self._held_by.ajudge(call, lambda: call.drafts_of_generations(True)))
-        await areplay(recording.end(dropped=text is not None))
+        await original.acallback(areplay, recording.end(dropped=text is not None))
         for chunk in _released(call, text):
             yield chunk
 
@@ -306,11 +322,16 @@ def _released(call: Call, text: str | None) -> Iterable[Any]:
     try:
         return chunk_generations(rewritten_generation(whole_of(call.chunks), text))
     except Exception:
-        from langchain_core.outputs import ChatGenerationChunk
-
         name = type(call.chunks[0]).__qualname__
         _logger.warning("%s cannot be copied; a refused draft leaves as plain text", name)
-        return [ChatGenerationChunk(message=refusal_chunk(text))]
+        return [refusal_generation(text)]
+
+
+def refusal_generation(text: str) -> Any:
+    """Return `text` as the one generation chunk of a model's stream."""
+    from langchain_core.outputs import ChatGenerationChunk
+
+    return ChatGenerationChunk(message=refusal_chunk(text))
 
 
 def _first(texts: Iterable[str | None]) -> str | None:

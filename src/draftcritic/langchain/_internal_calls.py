@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import wrapt
 
-from draftcritic.langchain._boundary import OnFault
+from draftcritic.langchain._boundary import OnFault, let_pass
 from draftcritic.langchain._method_patches import Splice, SpliceError, splice
 from draftcritic.langchain._wrapt_patches import Wrap, wrap
 from draftcritic.review._scope import is_muted, muted, muted_as
@@ -61,6 +61,7 @@ class InternalCalls:
     def remove(self) -> bool:
         """Take the handlers out, or have them never put in. See `Splice.remove`."""
         self._wanted = False
+        self._fault = let_pass  # wrapt keeps the import hook, and so this object
         removed = [each.remove() for each in self._done]
         self._done.clear()
         return all(removed)

@@ -25,6 +25,7 @@ from draftcritic.langchain._boundary import (
     guarded_async_items,
     guarded_coroutine,
     guarded_items,
+    let_pass,
 )
 
 CODE_IS_EXCHANGEABLE = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 13)
@@ -119,33 +120,37 @@ async def _async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Non
 def run(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the handler of a function."""
     entry = _entries.get(key) or _unknown(key)
-    if entry.handler is None:
+    handler = entry.handler
+    if handler is None:
         return entry.original()(*args, **kwargs)
-    return guarded(entry.handler, entry.original(), entry.fault, args, kwargs)
+    return guarded(handler, entry.original(), entry.fault, args, kwargs)
 
 
 def arun(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the handler of a coroutine function."""
     entry = _entries.get(key) or _unknown(key)
-    if entry.handler is None:
+    handler = entry.handler
+    if handler is None:
         return entry.original()(*args, **kwargs)
-    return guarded_coroutine(entry.handler, entry.original(), entry.fault, args, kwargs)
+    return guarded_coroutine(handler, entry.original(), entry.fault, args, kwargs)
 
 
 def run_items(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the handler of a generator function."""
     entry = _entries.get(key) or _unknown(key)
-    if entry.handler is None:
+    handler = entry.handler
+    if handler is None:
         return entry.original()(*args, **kwargs)
-    return guarded_items(entry.handler, entry.original(), entry.fault, args, kwargs)
+    return guarded_items(handler, entry.original(), entry.fault, args, kwargs)
 
 
 def arun_items(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the handler of an asynchronous generator function."""
     entry = _entries.get(key) or _unknown(key)
-    if entry.handler is None:
+    handler = entry.handler
+    if handler is None:
         return entry.original()(*args, **kwargs)
-    return guarded_async_items(entry.handler, entry.original(), entry.fault, args, kwargs)
+    return guarded_async_items(handler, entry.original(), entry.fault, args, kwargs)
 
 
 def _unknown(key: str) -> _Entry:
@@ -202,7 +207,8 @@ class Splice:
         entry, function = _entries.get(self._key), self._function()
         if entry is None or entry.handler is None or function is None:
             return True
-        entry.handler = None
+        # Its fault handler too: both refer to the reviewer, and the entry is never removed.
+        entry.handler, entry.fault = None, let_pass
         if function.__code__ is not self._code:
             return False
         original = entry.original()

@@ -16,6 +16,7 @@ from draftcritic.langchain._boundary import (
     guarded_async_items,
     guarded_coroutine,
     guarded_items,
+    let_pass,
 )
 from draftcritic.langchain._method_patches import SpliceError
 
@@ -46,7 +47,8 @@ class Wrap:
         self.wrapper = _Wrapper(wrapped, self._call)
 
     def _call(self, wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._handler is None:
+        handler = self._handler
+        if handler is None:
             return wrapped(*args, **kwargs)
 
         def original(model: Any, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +57,7 @@ class Wrap:
             # A handler may give a stand-in for the model.
             return self.wrapper.__wrapped__.__get__(model, type(model))(*args, **kwargs)
 
-        return self._run(self._handler, original, self._fault, (instance, *args), kwargs)
+        return self._run(handler, original, self._fault, (instance, *args), kwargs)
 
     def remove(self) -> bool:
         """Switch the handler off and take the wrapper away, also from below another tool's.
@@ -65,7 +67,8 @@ class Wrap:
         """
         if self._handler is None:
             return True
-        self._handler = None
+        # Both refer to the reviewer, and another tool may keep the wrapper.
+        self._handler, self._fault = None, let_pass
         above = self._owner.__dict__.get(self._name)
         if above is None:
             return True
