@@ -10,8 +10,9 @@ _FOLDERS = (
     ("draftcritic.core", "claims"),
     ("draftcritic.core", "questions"),
     ("draftcritic.core", "replies"),
-    ("draftcritic.grounding", "actions"),
-    ("draftcritic.grounding", "names"),
+    ("draftcritic.grounding", "data/actions"),
+    ("draftcritic.grounding", "data/names"),
+    ("draftcritic.grounding", "data/words"),
 )
 
 

@@ -1,7 +1,7 @@
 """Finds reports of finished actions in a text, such as "I've cancelled it", "has been refunded" and "Done!".
 
 Questions, offers, futures, conditions, negations, quotations, the actions of other people and descriptions of records
-are none. Each word of the lists in `actions/` is looked at with the few words around it only, so the work is linear.
+are none. Each word of the lists in `data/actions/` is examined with a few words around it, so the work is linear.
 """
 
 from __future__ import annotations

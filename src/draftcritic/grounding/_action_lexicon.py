@@ -1,4 +1,4 @@
-"""How the languages report finished actions: the word lists in `actions/`, compiled one script at a time."""
+"""How the languages report finished actions: the word lists in `data/actions/`, compiled one script at a time."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _forms_of(form: str, prefixes: list[str], endings: list[str]) -> Iterator[st
 
 @cache
 def _sections(code: str) -> dict[str, list[str]]:
-    return lines_of(data_text("draftcritic.grounding", "actions", f"{code}.txt"))
+    return lines_of(data_text("draftcritic.grounding", "data/actions", f"{code}.txt"))
 
 
 @cache

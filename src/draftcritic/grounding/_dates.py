@@ -6,47 +6,9 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-_MONTH_NAMES = {
-    "en": "january february march april may june july august september october november december",
-    "short": "jan feb mar apr may jun jul aug sep oct nov dec",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "fr": "janvier f\u00e9vrier mars avril mai juin juillet ao\u00fbt septembre octobre novembre d\u00e9cembre",
-    "de": "januar februar m\u00e4rz april mai juni juli august september oktober november dezember",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "pt": "janeiro fevereiro mar\u00e7o abril maio junho julho agosto setembro outubro novembro dezembro",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-    "ru": "\u044f\u043d\u0432\u0430\u0440\u044f \u0444\u0435\u0432\u0440\u0430\u043b\u044f "
-    "\u043c\u0430\u0440\u0442\u0430 \u0430\u043f\u0440\u0435\u043b\u044f \u043c\u0430\u044f "
-    "\u0438\u044e\u043d\u044f \u0438\u044e\u043b\u044f \u0430\u0432\u0433\u0443\u0441\u0442\u0430 "
-    "\u0441\u0435\u043d\u0442\u044f\u0431\u0440\u044f \u043e\u043a\u0442\u044f\u0431\u0440\u044f "
-    "\u043d\u043e\u044f\u0431\u0440\u044f \u0434\u0435\u043a\u0430\u0431\u0440\u044f",
-    "uk": "\u0441\u0456\u0447\u043d\u044f \u043b\u044e\u0442\u043e\u0433\u043e "
-    "\u0431\u0435\u0440\u0435\u0437\u043d\u044f \u043a\u0432\u0456\u0442\u043d\u044f "
-    "\u0442\u0440\u0430\u0432\u043d\u044f \u0447\u0435\u0440\u0432\u043d\u044f \u043b\u0438\u043f\u043d\u044f "
-    "\u0441\u0435\u0440\u043f\u043d\u044f \u0432\u0435\u0440\u0435\u0441\u043d\u044f "
-    "\u0436\u043e\u0432\u0442\u043d\u044f \u043b\u0438\u0441\u0442\u043e\u043f\u0430\u0434\u0430 "
-    "\u0433\u0440\u0443\u0434\u043d\u044f",
-    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrze\u015bnia pa\u017adziernika listopada "
-    "grudnia",
-    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
-    "tr": "ocak \u015fubat mart nisan may\u0131s haziran temmuz a\u011fustos eyl\u00fcl ekim kas\u0131m aral\u0131k",
-    "ar": "\u064a\u0646\u0627\u064a\u0631 \u0641\u0628\u0631\u0627\u064a\u0631 \u0645\u0627\u0631\u0633 "
-    "\u0623\u0628\u0631\u064a\u0644 \u0645\u0627\u064a\u0648 \u064a\u0648\u0646\u064a\u0648 "
-    "\u064a\u0648\u0644\u064a\u0648 \u0623\u063a\u0633\u0637\u0633 \u0633\u0628\u062a\u0645\u0628\u0631 "
-    "\u0623\u0643\u062a\u0648\u0628\u0631 \u0646\u0648\u0641\u0645\u0628\u0631 \u062f\u064a\u0633\u0645\u0628\u0631",
-    "hi": "\u091c\u0928\u0935\u0930\u0940 \u092b\u0930\u0935\u0930\u0940 \u092e\u093e\u0930\u094d\u091a "
-    "\u0905\u092a\u094d\u0930\u0948\u0932 \u092e\u0908 \u091c\u0942\u0928 \u091c\u0941\u0932\u093e\u0908 "
-    "\u0905\u0917\u0938\u094d\u0924 \u0938\u093f\u0924\u0902\u092c\u0930 "
-    "\u0905\u0915\u094d\u091f\u0942\u092c\u0930 \u0928\u0935\u0902\u092c\u0930 "
-    "\u0926\u093f\u0938\u0902\u092c\u0930",
-    "he": "\u05d9\u05e0\u05d5\u05d0\u05e8 \u05e4\u05d1\u05e8\u05d5\u05d0\u05e8 \u05de\u05e8\u05e5 "
-    "\u05d0\u05e4\u05e8\u05d9\u05dc \u05de\u05d0\u05d9 \u05d9\u05d5\u05e0\u05d9 \u05d9\u05d5\u05dc\u05d9 "
-    "\u05d0\u05d5\u05d2\u05d5\u05e1\u05d8 \u05e1\u05e4\u05d8\u05de\u05d1\u05e8 "
-    "\u05d0\u05d5\u05e7\u05d8\u05d5\u05d1\u05e8 \u05e0\u05d5\u05d1\u05de\u05d1\u05e8 \u05d3\u05e6\u05de\u05d1\u05e8",
-}
-MONTHS: dict[str, int] = {
-    name: number for names in _MONTH_NAMES.values() for number, name in enumerate(names.split(), 1)
-} | {"sept": 9, "janv": 1, "juil": 7, "ene": 1, "abr": 4, "ago": 8, "dic": 12, "okt": 10, "dez": 12, "mrz": 3}
+from draftcritic.grounding._word_lists import numbered_from, numbers_of
+
+MONTHS: dict[str, int] = numbered_from("months", 1) | numbers_of("month abbreviations")
 """Names of months, in lower case -> 1 to 12."""
 
 _MONTH_ENDS = frozenset(name[-3:] for name in MONTHS)

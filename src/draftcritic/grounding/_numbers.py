@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+from draftcritic.grounding._word_lists import numbered_from, numbers_of
+
 
 class FromDigit:
     """A pattern that begins with one digit of any script; in plain ASCII the engine finds 0-9 twice as fast.
@@ -33,83 +35,10 @@ LONGEST_NUMBER = 40
 _THOUSANDS = "'\u2019\u00a0\u202f _"
 _GROUPS = re.compile(r"\d{1,3}(?:\D\d{2,3})*\D\d{3}\Z")
 
-SCALES: dict[str, int] = {
-    "k": 3,
-    "thousand": 3,
-    "mil": 3,
-    "mille": 3,
-    "tausend": 3,
-    "duizend": 3,
-    "\u0442\u044b\u0441": 3,
-    "\u0442\u044b\u0441\u044f\u0447": 3,
-    "\u5343": 3,
-    "\u4e07": 4,
-    "\u842c": 4,
-    "\ub9cc": 4,
-    "\u5341\u4e07": 5,
-    "\u767e\u4e07": 6,
-    "\u767e\u842c": 6,
-    "\ubc31\ub9cc": 6,
-    "\u5343\u4e07": 7,
-    "\u5343\u842c": 7,
-    "\ucc9c\ub9cc": 7,
-    "\u5341\u4ebf": 9,
-    "\u767e\u4ebf": 10,
-    "\u5343\u4ebf": 11,
-    "\u4e07\u4ebf": 12,
-    "\u842c\u5104": 12,
-    "\uc870": 12,
-    "\u5146": 12,
-    "lakh": 5,
-    "lakhs": 5,
-    "\u0932\u093e\u0916": 5,
-    "m": 6,
-    "mn": 6,
-    "mm": 6,
-    "million": 6,
-    "millions": 6,
-    "millones": 6,
-    "millionen": 6,
-    "milioni": 6,
-    "milh\u00f5es": 6,
-    "miljoen": 6,
-    "\u043c\u043b\u043d": 6,
-    "crore": 7,
-    "crores": 7,
-    "\u4ebf": 8,
-    "\u5104": 8,
-    "\uc5b5": 8,
-    "b": 9,
-    "bn": 9,
-    "billion": 9,
-    "billions": 9,
-    "milliarden": 9,
-    "milliards": 9,
-    "miliardi": 9,
-    "\u043c\u043b\u0440\u0434": 9,
-    "trillion": 12,
-}
+SCALES: dict[str, int] = numbers_of("scales")
 """Words behind a number that scale it -> power of ten."""
 
-_SPELLED = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty",
-    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
-    "fr": "z\u00e9ro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
-    "de": "null eins zwei drei vier f\u00fcnf sechs sieben acht neun zehn elf zw\u00f6lf dreizehn vierzehn",
-    "it": "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici",
-    "pt": "zero um dois tr\u00eas quatro cinco seis sete oito nove dez onze doze",
-    "nl": "nul een twee drie vier vijf zes zeven acht negen tien elf twaalf",
-    "ru": "\u043d\u043e\u043b\u044c \u043e\u0434\u0438\u043d \u0434\u0432\u0430 \u0442\u0440\u0438 "
-    "\u0447\u0435\u0442\u044b\u0440\u0435 \u043f\u044f\u0442\u044c \u0448\u0435\u0441\u0442\u044c "
-    "\u0441\u0435\u043c\u044c \u0432\u043e\u0441\u0435\u043c\u044c \u0434\u0435\u0432\u044f\u0442\u044c "
-    "\u0434\u0435\u0441\u044f\u0442\u044c",
-}
-_TENS = "thirty forty fifty sixty seventy eighty ninety"
-NUMBER_WORDS: dict[str, int] = {
-    word: value for words in _SPELLED.values() for value, word in enumerate(words.split())
-} | {word: 30 + 10 * place for place, word in enumerate(_TENS.split())}
-NUMBER_WORDS |= {"dozen": 12, "hundred": 100, "thousand": 1000, "couple": 2, "half": 30, "quarter": 15}
+NUMBER_WORDS: dict[str, int] = numbered_from("numbers from zero", 0) | numbers_of("other numbers")
 """Spelled-out numbers -> value; half and quarter are those of an hour."""
 
 

@@ -148,5 +148,5 @@ def _is_english(text: str, grounding: Grounding) -> bool:
 
 @cache
 def _words(file: str) -> frozenset[str]:
-    lines = data_text("draftcritic.grounding", "names", file).splitlines()
+    lines = data_text("draftcritic.grounding", "data/names", file).splitlines()
     return frozenset(word for line in lines for word in line.partition("#")[0].split())

@@ -14,6 +14,7 @@ from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._numbers import NUMBER_WORDS, FromDigit
 from draftcritic.grounding._sources import DAY_MINUTES, days_in
 from draftcritic.grounding._token import Token, lazy
+from draftcritic.grounding._word_lists import keyed, numbered_from, words_in
 
 _MOST_MOMENTS = 64
 """Moments of one text that are looked at."""
@@ -134,45 +135,13 @@ MOST_DAYS = 64
 """Dates of the sources from which others are counted."""
 _MOST_DATES_WITHOUT_TODAY = 2
 
-_TODAY = (
-    *("today", "now", "current", "currently", "timestamp", "as of", "hoy", "aujourd'hui", "heute", "oggi", "hoje"),
-    *("vandaag", "idag", "dzi\u015b", "bug\u00fcn", "\u0441\u0435\u0433\u043e\u0434\u043d\u044f"),
-    *(
-        "\u4eca\u5929",
-        "\u4eca\u65e5",
-        "\uc624\ub298",
-        "\u0627\u0644\u064a\u0648\u0645",
-        "\u0906\u091c",
-        "\u05d4\u05d9\u05d5\u05dd",
-    ),
-)
+_TODAY = words_in("today")
 """Words next to which a source gives today's date."""
 _MOST_TODAYS = 64
 _EUROPEAN = "\u04ff"
-_OFFSETS = {
-    0: "today tonight hoy aujourd'hui heute oggi hoje vandaag \u0441\u0435\u0433\u043e\u0434\u043d\u044f \u4eca\u5929 "
-    "\u4eca\u65e5 \uc624\ub298 \u0627\u0644\u064a\u0648\u0645 \u0906\u091c",
-    1: "tomorrow ma\u00f1ana demain morgen domani amanh\u00e3 jutro imorgon yar\u0131n "
-    "\u0437\u0430\u0432\u0442\u0440\u0430 "
-    "\u660e\u5929 \u660e\u65e5 \ub0b4\uc77c \u063a\u062f\u0627 \u063a\u062f\u064b\u0627 \u0915\u0932",
-    2: "overmorgen \u00fcbermorgen \u043f\u043e\u0441\u043b\u0435\u0437\u0430\u0432\u0442\u0440\u0430 \u540e\u5929 "
-    "\u5f8c\u5929 \u660e\u5f8c\u65e5 \ubaa8\ub808",
-    -1: "yesterday ayer hier gestern ieri ontem gisteren wczoraj ig\u00e5r d\u00fcn \u0432\u0447\u0435\u0440\u0430 "
-    "\u6628\u5929 \u6628\u65e5 \uc5b4\uc81c \u0623\u0645\u0633 \u0915\u0932",
-}
-_PHRASES = {"day after tomorrow": 2, "pasado ma\u00f1ana": 2, "apr\u00e8s-demain": 2, "day before yesterday": -2}
-_WEEKDAYS = {
-    "en": "monday tuesday wednesday thursday friday saturday sunday",
-    "es": "lunes martes mi\u00e9rcoles jueves viernes s\u00e1bado domingo",
-    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-    "it": "luned\u00ec marted\u00ec mercoled\u00ec gioved\u00ec venerd\u00ec sabato domenica",
-    "pt": "segunda-feira ter\u00e7a-feira quarta-feira quinta-feira sexta-feira s\u00e1bado domingo",
-    "nl": "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    "zh": "\u5468\u4e00 \u5468\u4e8c \u5468\u4e09 \u5468\u56db \u5468\u4e94 \u5468\u516d \u5468\u65e5",
-    "ja": "\u6708\u66dc \u706b\u66dc \u6c34\u66dc \u6728\u66dc \u91d1\u66dc \u571f\u66dc \u65e5\u66dc",
-}
-_ALL_WEEKDAYS = [(name, at) for names in _WEEKDAYS.values() for at, name in enumerate(names.split())]
+# One word may name two days: Hindi has the same for yesterday and tomorrow.
+_DAYS_FROM_TODAY = [(word, int(offset)) for offset, word in keyed("relative days")]
+_WEEKDAYS = numbered_from("weekdays", 0)
 _COUNT = (
     r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|un[ae]?|dos|tres|deux|trois|eine?[mnr]?|zwei|drei)"
 )
@@ -267,12 +236,10 @@ class Relations:
 
     def _count(self) -> Iterator[date]:
         said = self._said
-        offsets = {offset for offset, words in _OFFSETS.items() for word in words.split() if _says(said, word)} | {
-            offset for phrase, offset in _PHRASES.items() if phrase in said
-        }
+        offsets = {offset for word, offset in _DAYS_FROM_TODAY if _says(said, word)}
         # The weekday that a draft adds to its own date proves nothing.
         asked = self._grounding.conversation[-RECENT:].lower()
-        weekdays = {at for name, at in _ALL_WEEKDAYS if _says(asked, name)}
+        weekdays = {at for name, at in _WEEKDAYS.items() if _says(asked, name)}
         for today in self._todays:
             yield from (_moved(today, offset) for offset in offsets)
             ahead = (_moved(today, offset) for offset in range(-7, 15))

@@ -60,7 +60,7 @@ _DONE = re.compile(
 
 @cache
 def _failure_words() -> re.Pattern[str]:
-    sections = lines_of(data_text("draftcritic.grounding", "actions", "failures.txt"))
+    sections = lines_of(data_text("draftcritic.grounding", "data/actions", "failures.txt"))
     spaced = [word for line in sections["spaced"] for word in (line.split("|") if "|" in line else line.split())]
     unspaced = [word for line in sections["unspaced"] for word in line.split()]
     return re.compile(
@@ -195,7 +195,7 @@ class _ToolWords:
 
 @cache
 def _tool_words() -> _ToolWords:
-    sections = lines_of(data_text("draftcritic.grounding", "actions", "tools.txt"))
+    sections = lines_of(data_text("draftcritic.grounding", "data/actions", "tools.txt"))
     fits = {}
     for line in sections["fits"]:
         action, _, words = line.partition(":")

@@ -6,52 +6,26 @@ import re
 
 from draftcritic.grounding._numbers import LONGEST_NUMBER, SCALES, readings, scaled
 from draftcritic.grounding._token import CUE_WINDOW, Token
+from draftcritic.grounding._word_lists import keyed
 
-DEGREES = frozenset(
-    {
-        *(
-            "c",
-            "celsius",
-            "f",
-            "fahrenheit",
-            "degrees",
-            "degree",
-            "grad",
-            "grados",
-            "degr\u00e9s",
-            "gradi",
-            "graus",
-            "graden",
-        ),
-        *(
-            "grader",
-            "stopni",
-            "derece",
-            "\u0433\u0440\u0430\u0434\u0443\u0441\u043e\u0432",
-            "\u0433\u0440\u0430\u0434\u0443\u0441\u0430",
-            "\u0433\u0440\u0430\u0434\u0443\u0441\u0456\u0432",
-            "\u5ea6",
-            "\ub3c4",
-            "\u062f\u0631\u062c\u0629",
-            "\u0921\u093f\u0917\u094d\u0930\u0940",
-        ),
-    }
-)
+_UNIT_WORDS = {word: unit for unit, word in keyed("units")}
+DEGREES = frozenset(word for word, unit in _UNIT_WORDS.items() if unit == "degrees")
 """Words and signs for degrees of temperature; Celsius and Fahrenheit are tried."""
 _FAMILIES = {
-    "hour h hr hrs ore stunden horas heures minute minutes min mins minuten minutos second seconds sec secs s ms msec "
-    "milliseconds day days tage d\u00edas jours giorni dias week weeks month months year years": (
+    "hours minutes seconds milliseconds days weeks months years": (
         r"h(?:ou)?rs?\b|m?[hms]\b|min|sec|day|week|month|year|dur|time|period|interval|age|stund|tag|hora|heure|jour|"
         r"d\u00eda|giorn|\u65f6|\u6642|\u5206|\u5929|\uc2dc|\ubd84"
     ),
-    "km kilometers kilometres mi mile miles mph m meters metres cm ft feet in inch inches": (
+    "km miles m cm feet inches": (
         r"km|mi\b|mile|mph|met(?:er|re)|[cm]?m\b|ft\b|feet|foot|inch|dist|length|height|width|depth|altitude|elevation|"
         r"range|visib|wind|speed|size|\u516c\u91cc|\u7c73"
     ),
-    "kg kilograms kilos g grams lb lbs pounds": r"kg|kilo|gram|\bg\b|lbs?\b|pound|ounce|oz\b|weigh|mass",
-    "l liters litres": r"l\b|lit(?:er|re)|gal|volume|capacity|tank",
-    "mb gb tb kb": r"[kmgt]b|byte|size|storage|memory|ram|disk|data|usage|quota|limit",
+    "kg g pounds": r"kg|kilo|gram|\bg\b|lbs?\b|pound|ounce|oz\b|weigh|mass",
+    "litres": r"l\b|lit(?:er|re)|gal|volume|capacity|tank",
+    "bytes": r"[kmgt]b|byte|size|storage|memory|ram|disk|data|usage|quota|limit",
 }
+_ANY_FIELD = frozenset({"hours"})
+"""Words of units that fields with any name may be worked out to."""
 _FAMILY_OF = {unit: re.compile(words) for units, words in _FAMILIES.items() for unit in units.split()}
 _TEMPERATURES = re.compile(
     "temp|deg|\u00b0|feels|celsius|fahren|[cf]\\b|high|low|max|min|heat|dew|chill|warm|cold|\u6e29|\u6c14|\u6c17|\uae30\uc628|"
@@ -59,51 +33,7 @@ _TEMPERATURES = re.compile(
 )
 
 
-_NAMES = {
-    "hours": (
-        "\u5c0f\u65f6 \u5c0f\u6642 \u6642\u9593 \uc2dc\uac04 \u0447\u0430\u0441 \u0918\u0902\u091f "
-        "\u0918\u0923\u094d\u091f \u0633\u0627\u0639 hora heure stund std godz saat timm uur uren"
-    ),
-    "minutes": (
-        "\u5206 \ubd84 \u043c\u0438\u043d \u092e\u093f\u0928\u091f \u062f\u0642\u064a\u0642 minut minuut dakika"
-    ),
-    "seconds": (
-        "\u79d2 \ucd08 \u0441\u0435\u043a \u0441\u0435\u043a \u0938\u0947\u0915\u0902\u0921 "
-        "\u062b\u0627\u0646\u064a segund sekund"
-    ),
-    "days": (
-        "\u5929 \u65e5 \u6cca \u665a \uc77c \ubc15 \ubc24 \u0434\u043d \u0434\u0435\u043d\u044c "
-        "\u043d\u043e\u0447 \u0926\u093f\u0928 \u0930\u093e\u0924 \u064a\u0648\u0645 "
-        "\u0623\u064a\u0627\u0645 \u0644\u064a\u0627\u0644 \u0644\u064a\u0644\u0629 d\u00eda dia noche "
-        "noite jour nuit tag n\u00e4cht nacht giorn nott dagen dag n\u00e4tter dni nocy g\u00fcn gece "
-        "night"
-    ),
-    "weeks": (
-        "\u9031 \u5468 \u661f\u671f \uc8fc \u043d\u0435\u0434\u0435\u043b "
-        "\u0938\u092a\u094d\u0924\u093e\u0939 \u0623\u0633\u0628\u0648\u0639 semana semaine woche "
-        "settiman weken veck tydz hafta"
-    ),
-    "years": (
-        "\u5e74 \u5c81 \u6b72 \u6b73 \u624d \ub144 \uc138 \uc0b4 \u043b\u0435\u0442 \u0433\u043e\u0434 "
-        "\u0938\u093e\u0932 \u0935\u0930\u094d\u0937 \u0633\u0646\u0629 \u0633\u0646\u0648\u0627\u062a "
-        "\u0639\u0627\u0645 a\u00f1o ans jahr anni anno anos jaar lata ya\u015f y\u0131l"
-    ),
-    "km": (
-        "\u516c\u91cc \u5343\u7c73 \u30ad\u30ed \ud0ac\ub85c \u043a\u043c \u0915\u093f\u092e\u0940 \u0643\u0645 kilom"
-    ),
-    "m": ("\u7c73 \u30e1\u30fc\u30c8\u30eb \ubbf8\ud130 \u043c\u0435\u0442\u0440"),
-    "kg": (
-        "\u516c\u65a4 \u5343\u514b \u30ad\u30ed\u30b0\u30e9\u30e0 \ud0ac\ub85c\uadf8\ub7a8 \u043a\u0433 "
-        "\u0915\u093f\u0932\u094b \u0643\u062c\u0645"
-    ),
-    "degrees": (
-        "\u5ea6 \ub3c4 \u0433\u0440\u0430\u0434\u0443\u0441 \u0921\u093f\u0917\u094d\u0930\u0940 "
-        "\u062f\u0631\u062c\u0629 grad graus"
-    ),
-    "celsius": ("\u2103"),
-    "fahrenheit": ("\u2109"),
-}
-_CANONICAL = {name: unit for unit, names in _NAMES.items() for name in names.split()}
+_CANONICAL = {beginning: unit for unit, beginning in keyed("beginnings of units")}
 _BEGINNINGS = re.compile("|".join(sorted(map(re.escape, _CANONICAL), key=len, reverse=True)))
 
 
@@ -117,30 +47,33 @@ def canonical(unit: str) -> str:
 
 def words_of(unit: str) -> re.Pattern[str] | None:
     """Return what a source has, in lower case, around a number that can be one of the unit, or of one like it."""
-    return _TEMPERATURES if unit in DEGREES else _FAMILY_OF.get(unit)
+    if unit in _ANY_FIELD:
+        return None
+    return _TEMPERATURES if unit in DEGREES else _FAMILY_OF.get(_UNIT_WORDS.get(unit, ""))
 
 
-UNITS: dict[str, tuple[float, ...]] = {
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunden", "horas", "heures", "ore"), (60, 3600, 1 / 24)),
-    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten", "minutos"), (60, 1 / 60, 60000)),
-    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), (1000, 1 / 60, 1 / 3600)),
-    **dict.fromkeys(("ms", "msec", "milliseconds"), (1 / 1000,)),
-    **dict.fromkeys(("day", "days", "tage", "d\u00edas", "jours", "giorni", "dias"), (24, 1 / 7, 1440, 86400)),
-    **dict.fromkeys(("week", "weeks"), (7,)),
-    **dict.fromkeys(("month", "months"), (1 / 12,)),
-    **dict.fromkeys(("year", "years"), (12, 365)),
-    **dict.fromkeys(("km", "kilometers", "kilometres"), (1000, 0.621371, 1 / 3.6)),
-    **dict.fromkeys(("mi", "mile", "miles", "mph"), (1.609344, 1609.344, 0.44704)),
-    **dict.fromkeys(("m", "meters", "metres"), (1 / 1000, 100, 3.28084)),
-    **dict.fromkeys(("cm",), (1 / 100, 10, 0.393701)),
-    **dict.fromkeys(("ft", "feet"), (0.3048, 12)),
-    **dict.fromkeys(("in", "inch", "inches"), (2.54, 1 / 12)),
-    **dict.fromkeys(("kg", "kilograms", "kilos"), (1000, 2.204623)),
-    **dict.fromkeys(("g", "grams"), (1 / 1000,)),
-    **dict.fromkeys(("lb", "lbs", "pounds"), (0.453592, 16)),
-    **dict.fromkeys(("l", "liters", "litres"), (1000, 0.264172)),
-    **dict.fromkeys(("mb", "gb", "tb", "kb"), (1000, 1024, 1000**2, 1024**2, 1000**3, 1024**3, 1 / 1000, 1 / 1024)),
+_FACTORS: dict[str, tuple[float, ...]] = {
+    "hours": (60, 3600, 1 / 24),
+    "minutes": (60, 1 / 60, 60000),
+    "seconds": (1000, 1 / 60, 1 / 3600),
+    "milliseconds": (1 / 1000,),
+    "days": (24, 1 / 7, 1440, 86400),
+    "weeks": (7,),
+    "months": (1 / 12,),
+    "years": (12, 365),
+    "km": (1000, 0.621371, 1 / 3.6),
+    "miles": (1.609344, 1609.344, 0.44704),
+    "m": (1 / 1000, 100, 3.28084),
+    "cm": (1 / 100, 10, 0.393701),
+    "feet": (0.3048, 12),
+    "inches": (2.54, 1 / 12),
+    "kg": (1000, 2.204623),
+    "g": (1 / 1000,),
+    "pounds": (0.453592, 16),
+    "litres": (1000, 0.264172),
+    "bytes": (1000, 1024, 1000**2, 1024**2, 1000**3, 1024**3, 1 / 1000, 1 / 1024),
 }
+UNITS: dict[str, tuple[float, ...]] = {word: _FACTORS[unit] for word, unit in _UNIT_WORDS.items() if unit in _FACTORS}
 """Word or sign of a unit -> factors to others."""
 
 
