@@ -16,6 +16,7 @@ def kinds(draft: str, result: Any, name: str = "get_order", user: str = "?") -> 
     return [finding.kind for finding in detect_fabrication(draft, calls, user_message=user)]
 
 
+ORDER = {"name": "get_order", "args": {}, "result": '{"id": "K1"}'}
 DAYS = ["2025-06-13", "2025-06-14", "2025-06-15"]
 LEGS = [{"flight": "AB1", "prices": {"basic": 161}}, {"flight": "CD2", "prices": {"basic": 102}}]
 
@@ -103,3 +104,67 @@ def test_sentences_without_a_claim_have_no_findings(draft: str, user: str) -> No
 )
 def test_claims_in_a_state_and_behind_a_relative_clause_are_found(draft: str, user: str) -> None:
     assert kinds(draft, None, user=user) == ["action_claim"]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Please include the country code, +49 for Germany.",
+        "Add +44 before the phone number.",
+        "Use the prefix +351 when calling from abroad.",
+        "Numbers there start with (+33).",
+        "Germany (+49), France (+33) and the UK (+44).",
+        "Bitte mit Vorwahl +49 angeben.",
+        "The code for Portugal is +351 or 00351.",
+    ],
+)
+def test_the_calling_code_of_a_country_is_not_a_number_to_check(draft: str) -> None:
+    assert detect_fabrication(draft, [ORDER]) == []
+
+
+@pytest.mark.parametrize(
+    "draft", ["You have 49 orders.", "You earned +350 points.", "The price rose by +49%.", "Call +49 170 5559912 now."]
+)
+def test_other_numbers_with_a_plus_and_phone_numbers_are_checked(draft: str) -> None:
+    assert detect_fabrication(draft, [ORDER]) != []
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Which airport do you mean (e.g., Porto Alegre)?",
+        "Please give me a city, e.g. Castelo Branco or Vila Nova.",
+        "Which place, for example Sankt Gallen, do you mean?",
+    ],
+)
+def test_a_place_that_is_an_example_is_not_a_name_to_check(draft: str) -> None:
+    assert detect_fabrication(draft, [ORDER]) == []
+
+
+def test_a_person_that_is_an_example_is_a_name_to_check() -> None:
+    (found,) = detect_fabrication("The booking has passengers, e.g. Elena Ferreira.", [ORDER])
+    assert (found.kind, found.identifier) == ("name", "Elena Ferreira")
+
+
+@pytest.mark.parametrize("look", ["find your booking", "retrieve your order details", "look up your reservation"])
+def test_a_lookup_that_the_agent_was_able_to_do_is_not_a_claim(look: str) -> None:
+    assert detect_fabrication(f"I was able to {look}.", [ORDER]) == []
+
+
+@pytest.mark.parametrize("done", ["cancel your booking", "update your address", "successfully process the exchange"])
+def test_an_action_that_the_agent_was_able_to_do_is_a_claim(done: str) -> None:
+    assert [found.kind for found in detect_fabrication(f"I was able to {done}.", [ORDER])] == ["action_claim"]
+
+
+@pytest.mark.parametrize("code", ["W7730152-CNL", "W7730152/REF", "AB12-2nd"])
+def test_a_code_with_an_ending_that_no_source_has_is_found(code: str) -> None:
+    (found,) = detect_fabrication(f"Your confirmation code is {code}.", [ORDER])
+    assert (found.kind, found.identifier) == ("reference", code)
+
+
+@pytest.mark.parametrize(
+    "name", ["BookingService.getBooking", "Orders::find_order", "booking_server_get_booking", "BookingClient_get_order"]
+)
+def test_a_lookup_of_a_class_or_server_grounds_no_action(name: str) -> None:
+    call = {"name": name, "args": {}, "result": '{"id": "K1"}'}
+    assert [found.kind for found in detect_fabrication("I've cancelled your booking.", [call])] == ["action_claim"]

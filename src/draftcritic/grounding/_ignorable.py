@@ -14,6 +14,23 @@ from draftcritic.grounding._tokenizer import is_list_mark
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|for example|such as|example:|format|p\. ?ej\.|z\. ?B\.|ex\.)[\s\"'`(:,]*\Z", re.IGNORECASE
 )
+_EXAMPLE_NAME = re.compile(
+    r"(?:e\.g\.|for example|for instance|p\. ?ej\.|z\. ?B\.|par ex(?:\.|emple)|por ejemplo|por exemplo)[\s\"'`(:,]*"
+    r"(?:(?:\w+(?: \w+){0,3}, ?){0,3}\w+(?: \w+){0,3},? (?:or|and|o|ou|oder|y|e|et|und) )?\Z",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:passenger|guest|customer|user|person|attendee|contact|employee|patient|agent|driver)s?\b", re.I
+)
+_CALLING_CODE = re.compile(
+    r"(?:1|7|2[07]|2[1-689]\d|3[0-469]|3[578]\d|4[013-9]|42\d|5[1-8]|5[09]\d|6[0-6]|6[7-9]\d|"
+    r"8[1246]|8[058]\d|9[0-58]|9[679]\d)"
+)
+_CALLING_CUE = re.compile(
+    r"\b(?:country|calling|dial\w*|area|international|phone|mobile)\b|\bcodes?\b|\bprefix\w*|\b(?:phone )?numbers?\b|"
+    r"\bvorwahl\w*|\bindicatif\b|\bpréfixe?\b|\bprefijo\b|\bprefisso\b|\blandnummer\b|\bprefixo\b|\bcódigo\b",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"```")
 _VALUES = frozenset({"number", "percentage", "time"})
 _WHOLE = frozenset({"url", "email", "phone", "reference", "hash"})
@@ -31,6 +48,13 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_PRODUCT = 4
+_EXAMPLE_WIDTH = 120
+"""Characters before a name that are searched for `e.g.` and the names between."""
+_CALLING_WIDTH = 40
+"""Characters around a country's calling code that are searched for a word such as `prefix`."""
+_COUNTRIES = frozenset({"UK", "US", "USA", "UAE"})
+_LAST_WORD = re.compile(r"([^\W\d_]+)\W{1,4}\Z")
+_NEXT_WORD = re.compile(r"\W{1,4}(?:for |is |in )?([^\W\d_]+)")
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _LONGEST_IN_NAME = 3
 _WORD_BEFORE = re.compile(r"([A-Z][A-Za-z]+) \Z")
@@ -78,13 +102,20 @@ def is_ignorable(token: Token, text: str, grounding: Grounding) -> bool:
     if token.kind != "number":
         return False
     return (
-        _is_joined_value(token, text, grounding)
+        _is_calling_code(token, text)
+        or _is_joined_value(token, text, grounding)
         or _is_hour_of_range(token, text)
         or _is_general(token, text)
         or _is_part_of_name(token, text)
         or _is_day_of_month(token, grounding)
         or _is_code_group(token, text, grounding)
     )
+
+
+def is_example_name(token: Token, text: str) -> bool:
+    """Whether the name is an example of an answer, such as `a city, e.g. Porto Alegre`. Persons are never examples."""
+    line = text[max(0, token.start - _EXAMPLE_WIDTH, text.rfind("\n", 0, token.start) + 1) : token.start]
+    return _EXAMPLE_NAME.search(line) is not None and _PEOPLE.search(line) is None
 
 
 def is_trivial(token: Token, text: str, fences: Sequence[int] = ()) -> bool:
@@ -152,6 +183,19 @@ def _is_code_group(token: Token, text: str, grounding: Grounding) -> bool:
     return (
         groups.count(" ") > 1 and len(groups) >= _SHORTEST_GROUPS and grounding.contains_compact(groups.strip().lower())
     )
+
+
+def _is_calling_code(token: Token, text: str) -> bool:
+    """Whether the number is the calling code of a country, such as +49, with a word for it or a country next to it."""
+    code = token.text.removeprefix("00")
+    if (code == token.text and text[token.start - 1 : token.start] != "+") or not _CALLING_CODE.fullmatch(code):
+        return False
+    before = text[max(0, token.start - _CALLING_WIDTH) : token.start]
+    after = text[token.end : token.end + _CALLING_WIDTH]
+    if _CALLING_CUE.search(before.rpartition("\n")[2]) or _CALLING_CUE.search(after.partition("\n")[0]):
+        return True
+    words = (_LAST_WORD.search(before), _NEXT_WORD.match(after))
+    return any(word is not None and (word[1] in _COUNTRIES or is_known_name(word[1].lower())) for word in words)
 
 
 def _is_joined_value(token: Token, text: str, grounding: Grounding) -> bool:

@@ -12,7 +12,14 @@ from itertools import chain, islice
 from draftcritic.grounding._derivation import Derivations, may_be_result
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._findings import FabricationFinding, FabricationSeverity
-from draftcritic.grounding._ignorable import code_fences, has_cue, is_ignorable, is_trivial, sequential_numbers
+from draftcritic.grounding._ignorable import (
+    code_fences,
+    has_cue,
+    is_example_name,
+    is_ignorable,
+    is_trivial,
+    sequential_numbers,
+)
 from draftcritic.grounding._numbers import with_plain_digits
 from draftcritic.grounding._partial_match import is_grounded
 from draftcritic.grounding._person_names import names_in
@@ -121,7 +128,7 @@ def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
         relations = Relations(text, grounding)
         missing = [token for token in missing if token.kind not in MOMENTS or not relations.explains(token)]
     yield from missing
-    yield from names_in(text, grounding)
+    yield from (name for name in names_in(text, grounding) if not is_example_name(name, text))
 
 
 def _underived(text: str, tokens: list[Token], missing: list[Token], grounding: Grounding) -> list[Token]:
