@@ -94,12 +94,12 @@ def test_the_critics_call_is_a_child_of_the_review(demo: tuple[Any, list[Trace]]
     for trace in found:
         for node in trace.nodes:
             for child in node.children:
-                assert (child.span.name == "chat gpt-4.1-nano") is (
+                assert (child.span.name == "chat gpt-4.1-mini") is (
                     node.span.name == "draftcritic.review" and child.span.name.startswith("chat ")
                 )
         for review in trace.reviews:
             called = review.span.attributes.get("draftcritic.verdict.source") == "reflection"
-            assert [n.span.name for n in review.children] == (["chat gpt-4.1-nano"] if called else [])
+            assert [n.span.name for n in review.children] == (["chat gpt-4.1-mini"] if called else [])
 
 
 def test_spans_are_not_doubled(demo: tuple[Any, list[Trace]]) -> None:
@@ -139,7 +139,7 @@ def test_skus(demo: tuple[Any, list[Trace]]) -> None:
     _, found = demo
     for review in last_reviews(found):
         if review.attributes["draftcritic.verdict.source"] == "reflection":
-            assert review.attributes["draftcritic.sku"] == "gpt-4.1-nano"
+            assert review.attributes["draftcritic.sku"] == "gpt-4.1-mini"
             assert review.attributes["draftcritic.usage.cost_usd"] > 0  # type: ignore[operator]
         assert review.attributes["draftcritic.draft.sku"] == "gpt-4o-mini"
 
@@ -161,7 +161,7 @@ def test_what_is_printed(demo: tuple[Any, list[Trace]]) -> None:
         assert re.search(rf"^turn {number}  .*trace [0-9a-f]{{32}}$", done.stdout, re.MULTILINE)
     for title in ("Verdicts", "Gate", "Tokens and cost by SKU"):
         assert f"\n{title}" in done.stdout
-    assert re.search(r"│ critic │ gpt-4.1-nano +│ +[\d,]+ │ +[\d,]+ │ 0\.\d{6} │", done.stdout)
+    assert re.search(r"│ critic │ gpt-4.1-mini +│ +[\d,]+ │ +[\d,]+ │ 0\.\d{6} │", done.stdout)
     assert "Failures of the critic" not in done.stdout
     assert "16 evaluation events" in done.stdout
     assert "\x1b" not in done.stdout

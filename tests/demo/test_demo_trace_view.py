@@ -28,7 +28,7 @@ REVIEW = {
     "draftcritic.gate.reason": "sensitive_tag",
     "draftcritic.gate.signals": ["sensitive_tag", "claims", "low_confidence"],
     "draftcritic.confidence": 0.5,
-    "draftcritic.sku": "gpt-4.1-nano",
+    "draftcritic.sku": "gpt-4.1-mini",
     "draftcritic.draft.sku": "gpt-4o-mini",
     "session.id": "mia-1",
 }
@@ -54,7 +54,7 @@ def send_turns(receiver: OtlpReceiver) -> None:
     # A background review begins when its parent has already ended.
     review = tracer.start_span("draftcritic.review", context=trace.set_span_in_context(turn), attributes=REVIEW)
     with trace.use_span(review, end_on_exit=True):
-        tracer.start_span("chat gpt-4.1-nano", attributes={**CHAT, "gen_ai.request.model": "gpt-4.1-nano"}).end()
+        tracer.start_span("chat gpt-4.1-mini", attributes={**CHAT, "gen_ai.request.model": "gpt-4.1-mini"}).end()
     with tracer.start_as_current_span("invoke_agent support"):
         tracer.start_span("chat homemade", attributes={**CHAT, "gen_ai.request.model": "homemade"}).end()
         failed = {"draftcritic.failure": "timeout", "error.type": "TimeoutError"}
@@ -78,10 +78,10 @@ def send_metrics(receiver: OtlpReceiver) -> None:
     for reason, count in (("not_a_draft", 3), ("nested", 5), ("abandoned", 0)):
         decisions.add(count, {"draftcritic.gate.decision": "not_evaluated", "draftcritic.gate.reason": reason})
     tokens = meter.create_counter("draftcritic.tokens")
-    tokens.add(1234, {"draftcritic.sku": "gpt-4.1-nano", "draftcritic.direction": "input"})
-    tokens.add(56, {"draftcritic.sku": "gpt-4.1-nano", "draftcritic.direction": "output"})
+    tokens.add(1234, {"draftcritic.sku": "gpt-4.1-mini", "draftcritic.direction": "input"})
+    tokens.add(56, {"draftcritic.sku": "gpt-4.1-mini", "draftcritic.direction": "output"})
     tokens.add(9, {"draftcritic.sku": "homemade", "draftcritic.direction": "input"})
-    meter.create_counter("draftcritic.cost").add(0.000146, {"draftcritic.sku": "gpt-4.1-nano"})
+    meter.create_counter("draftcritic.cost").add(0.000146, {"draftcritic.sku": "gpt-4.1-mini"})
     meter.create_counter("draftcritic.failures").add(1, {"draftcritic.failure": "timeout"})
     provider.shutdown()
 
@@ -105,7 +105,7 @@ def test_a_turn_is_one_tree_with_the_critics_call_below_the_review(receiver: Otl
     (root,) = first.roots
     assert [child.span.name for child in root.children] == ["chat gpt-4o-mini", "draftcritic.review"]
     (review,) = first.reviews
-    assert [child.span.name for child in review.children] == ["chat gpt-4.1-nano"]
+    assert [child.span.name for child in review.children] == ["chat gpt-4.1-mini"]
     assert len(second.roots) == 1
 
 
@@ -117,7 +117,7 @@ def test_a_review_shows_its_verdict_reason_confidence_and_skus(receiver: OtlpRec
         "refuse (reflection, recorded)  gate fired: sensitive_tag (and claims, low_confidence)  confidence 0.50"
         in review
     )
-    assert review.endswith("gpt-4.1-nano on gpt-4o-mini")
+    assert review.endswith("gpt-4.1-mini on gpt-4o-mini")
     assert any("critic failed: timeout  ERROR TimeoutError" in line for line in lines)
     assert any("chat gpt-4o-mini" in line and line.endswith("100+7 tokens") for line in lines)
 
@@ -131,7 +131,7 @@ def test_rates_tokens_and_costs_come_from_the_metrics(receiver: OtlpReceiver) ->
     assert rows(text, "not_evaluated") == [["not_evaluated", "not_a_draft", "3"]]
     assert "Never reviewed: 5 model calls of the critic's own." in text
     assert rows(text, "critic") == [
-        ["critic", "gpt-4.1-nano", "1,234", "56", "0.000146"],
+        ["critic", "gpt-4.1-mini", "1,234", "56", "0.000146"],
         ["critic", "homemade", "9", "0", "-"],
     ]
     # 100 tokens at 0.15 and 7 at 0.60 dollars a million

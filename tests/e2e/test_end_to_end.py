@@ -73,7 +73,7 @@ def test_a_refused_draft_is_one_whole_trace_in_jaeger(stack: Stack, plain: Plain
         assert tags(review)["draftcritic.verdict"] == "refuse"
         assert [log["fields"][0]["value"] for log in review["logs"]] == ["on_llm_start", "on_llm_end"]
         (critic,) = children(trace, review)
-        assert critic["operationName"] == "chat gpt-4.1-nano"
+        assert critic["operationName"] == "chat gpt-4.1-mini"
         assert tags(critic)["draftcritic.internal"] is True
     detail(f"{len(found)} traces by draftcritic.verdict=refuse, each agent > chat > review > critic's chat")
 
@@ -156,7 +156,7 @@ def test_content_and_personal_data_end_at_the_collector(stack: Stack, plain: Pla
 def test_span_metrics_count_the_agents_traffic_and_the_critics(stack: Stack, plain: Plain, detail: Detail) -> None:
     calls = f'traces_span_metrics_calls_total{{service_name="{SERVICE}"}}'
     query = f"sum by (gen_ai_operation_name, draftcritic_internal) ({calls})"
-    expected = len(re.findall(r'"name": "chat gpt-4\.1-nano"', plain.sent))
+    expected = len(re.findall(r'"name": "chat gpt-4\.1-mini"', plain.sent))
     turns = plain.answers.count("] agent (")
 
     def counts() -> dict[tuple[str, str], float]:

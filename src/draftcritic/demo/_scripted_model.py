@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_SCRIPT = Path(__file__).with_name("script.json")
 AGENT_MODEL = "gpt-4o-mini"
 """The agent's model in the default script."""
-CRITIC_MODEL = "gpt-4.1-nano"
+CRITIC_MODEL = "gpt-4.1-mini"
 """The critic's model in the default script."""
 
 _LONGEST_REQUEST = 8 * 1024 * 1024
