@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from draftcritic.core._acknowledgements import is_acknowledgement
@@ -125,8 +125,14 @@ def _begins(text: str, stem: str, rest: str = "") -> bool:
     return re.search(rf"{plain}(?<![^\W_]{plain}){rest}", text) is not None
 
 
+def claims_of(draft: str) -> list[ActionClaim]:
+    """Return the claims of a draft that are judged."""
+    return find_action_claims(draft, MAX_CLAIMS)
+
+
 def claimed_actions(
     draft: str,
+    claims: Sequence[ActionClaim],
     grounding: Grounding,
     read_only: Collection[str] = (),
     action_words: Mapping[str, Collection[str]] | None = None,
@@ -137,11 +143,11 @@ def claimed_actions(
 
     Args:
         draft: the text to check.
+        claims: its claims; see `claims_of`.
         grounding: the sources of the turn.
         read_only: names of tools that change nothing.
         action_words: name of a tool -> words of the actions that it does in addition to those in its name.
     """
-    claims = find_action_claims(draft, MAX_CLAIMS)
     if not claims:
         return
     turn = _Turn(grounding, read_only, action_words, writes_code="```" in draft)

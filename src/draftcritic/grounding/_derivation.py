@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from draftcritic.grounding._amounts import (
@@ -53,6 +54,8 @@ _ABOUT_MINUTES = 30
 """Minutes to which a duration that the draft calls approximate is rounded."""
 LONGEST_LIST = 512
 """Items of the longest list that a draft may count."""
+_MOST_CONVERTED = 64
+"""Numbers of the context near a converted one that are looked at."""
 _STATED = 6
 """Numbers of the draft, nearest first, of which one is a share of another."""
 
@@ -78,7 +81,12 @@ class EquivalentValues:
     @lazy
     def _context(self) -> list[float]:
         numbers = sorted(self._grounding.numbers, key=len)[:SCANNED]
-        return [float(number) for number in numbers if len(number) < 18]
+        return sorted(float(number) for number in numbers if len(number) < 18)
+
+    def _about(self, wanted: float, width: float) -> list[float]:
+        """Return the numbers of the context in a window around one, a little wider than asked."""
+        width += 1e-6 + 1e-9 * abs(wanted)
+        return self._context[bisect_left(self._context, wanted - width) : bisect_right(self._context, wanted + width)]
 
     def _rounded(self, value: Decimal, token: Token) -> bool:
         places = _places(value)
@@ -93,21 +101,23 @@ class EquivalentValues:
         # A number that is whole itself is not rounded to another whole one, unless the draft says so.
         found = any(
             abs(number - wanted) <= half + 1e-9 or (places and int(number * 10**places) == int(wanted * 10**places))
-            for number in self._context
+            for number in self._about(wanted, max(half, 10.0**-places))
             if roughly or number != int(number)
         )
         return found and (roughly or places > 0 or self._rounds_few(wanted))
 
     def _rounds_few(self, wanted: float) -> bool:
         """Whether so few broken numbers lie about here that one of them is hardly met by chance."""
-        about = sum(wanted / 2 <= number <= 2 * wanted and number != int(number) for number in self._context)
+        low, high = bisect_left(self._context, wanted / 2), bisect_right(self._context, 2 * wanted)
+        about = sum(number != int(number) for number in self._context[low:high])
         return about <= _ROUNDED_BY_CHANCE * wanted
 
     def _converted(self, value: Decimal, token: Token, ungrounded: Collection[int]) -> bool:
         wanted = float(value)
         if token.kind == "percentage":
             half = 0.5 * 10.0 ** -_places(value) + 1e-9
-            fractions = any(abs(100 * number - wanted) <= half for number in self._context if number != int(number))
+            near = self._about(wanted / 100, half / 100)
+            fractions = any(abs(100 * number - wanted) <= half for number in near if number != int(number))
             return fractions or self._share(wanted, token, ungrounded)
         unit = canonical(token.unit.lstrip("\u00b0").strip())
         if unit in DEGREES:
@@ -121,19 +131,18 @@ class EquivalentValues:
         # The sources' numbers have lost their sign.
         # The result is rounded as it is written, and factors such as 1.61 are rounded, too.
         roughly = is_approximate(token, self._text)
-        near = 0.02 if roughly else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
+        share = 0.02 if roughly else 0.002 + 0.5 * 10.0 ** -_places(value) / max(wanted, 1.0)
         degrees = (1.5 if roughly else 0.51) if unit in DEGREES else 0.0
         words, few = words_of(unit), len(self._context) <= _FEW
         return any(
-            abs(number - abs(other)) <= (degrees or near * abs(other))
+            abs(number - abs(other)) <= (degrees or share * abs(other))
             and (words is None or few or self._grounding.has_number_near(f"{number:g}", words))
             for other in others
-            for number in self._context
+            for number in islice(self._about(abs(other), degrees or share * abs(other)), _MOST_CONVERTED)
         )
 
     def _share(self, wanted: float, token: Token, ungrounded: Collection[int]) -> bool:
-        stated = [n for n in self._numbers if n.kind != "percentage" and n.start not in ungrounded]
-        stated.sort(key=lambda number: abs(number.start - token.start))
+        stated = self._stated_around(token, ungrounded)
         operands = [
             float(value) for n in stated[:_STATED] for value in map(decimal_of, n.value[:1]) if value is not None
         ]
@@ -148,6 +157,21 @@ class EquivalentValues:
             for other in operands
             if one != other
         )
+
+    def _stated_around(self, token: Token, ungrounded: Collection[int]) -> list[Token]:
+        """Return the grounded numbers around a percentage, the nearest first."""
+        at = bisect_left(self._starts, token.start)
+        sides = (reversed(self._numbers[:at]), self._numbers[at:])
+        fit = [
+            n
+            for side in sides
+            for n in islice((n for n in side if n.kind != "percentage" and n.start not in ungrounded), _STATED)
+        ]
+        return sorted(fit, key=lambda number: (abs(number.start - token.start), number.start))
+
+    @lazy
+    def _starts(self) -> list[int]:
+        return [number.start for number in self._numbers]
 
     def _counted(self, value: Decimal, token: Token) -> bool:
         if token.kind != "number" or value != value.to_integral_value() or value > LONGEST_LIST:
@@ -174,7 +198,7 @@ class EquivalentValues:
             span = int(value) * (7 if unit[0] == "w" else 1)
             return not self._time_gaps.day_gaps.isdisjoint((span, span - 1))
         if unit[:4] == "year":
-            years = {day.year for day in self._grounding.all_days if day.year}
+            years = self._grounding.all_day_years
             return any(year + int(value) in years or year + int(value) + 1 in years for year in years)
         return False
 
@@ -240,6 +264,11 @@ def may_be_result(token: Token, text: str) -> bool:
     return is_approximate(token, text) or SUM.search(before) is not None or DIFFERENCE.search(before) is not None
 
 
+_MOST_RESULTS = 16
+"""Sets of results that are kept for the next number."""
+_Results = Callable[[Sequence[Decimal]], Iterable[Decimal]]
+
+
 class Derivations:
     """What can be worked out for one draft; every part is made when it is first needed."""
 
@@ -249,6 +278,7 @@ class Derivations:
         self._grounding = grounding
         self._equivalents = EquivalentValues(text, numbers, grounding)
         self._totals = Totals(grounding)
+        self._results: dict[tuple[_Results, tuple[Decimal, ...]], frozenset[Decimal]] = {}
         self.open: set[int] = set()
         """Starts of the numbers that are not grounded: no number is worked out of them."""
         self._closed_at = -1
@@ -275,7 +305,7 @@ class Derivations:
             self._is_written_result(value, token)
             or self._is_in_row(value, token)
             or value in self._totals.calculated
-            or (is_result and any(value in set(results(operands)) for results in (pairs, runs, products)))
+            or (is_result and any(value in self._given(results, operands) for results in (pairs, runs, products)))
         ):
             return True
         cue = self._sentence_around(token)
@@ -283,8 +313,10 @@ class Derivations:
             self._summed(value, operands, token) or value in self._sums_of_labels
         ):
             return True
-        if DIFFERENCE.search(cue) and value in set(differences([*operands, *self._totals.sums_if_few(token, cue)])):
-            return True
+        if DIFFERENCE.search(cue):
+            wholes = [*operands, *self._totals.sums_if_few(token, cue)]
+            if value in self._given(differences, wholes):
+                return True
         if AVERAGE.search(cue) and is_average(value, operands):
             return True
         if token.kind == "number" and self._prices.is_instalment_count(value, token, self.open):
@@ -295,24 +327,43 @@ class Derivations:
             or self._completes_total(value, token)
         )
 
+    def _given(self, results: _Results, operands: Sequence[Decimal]) -> frozenset[Decimal]:
+        """Return what the operands give; the numbers of one place often share theirs."""
+        key = results, tuple(operands)
+        if key not in self._results:
+            if len(self._results) == _MOST_RESULTS:
+                self._results.clear()
+            self._results[key] = frozenset(results(operands))
+        return self._results[key]
+
+    def _between(self, low: int, high: int) -> Sequence[Token]:
+        """Return the numbers of the draft that begin between two places."""
+        return self._numbers[bisect_left(self._starts, low) : bisect_left(self._starts, high)]
+
+    @lazy
+    def _starts(self) -> list[int]:
+        return [number.start for number in self._numbers]
+
     def _is_written_result(self, value: Decimal, token: Token) -> bool:
         """Whether the calculation before the equals sign gives the value, with numbers that are grounded."""
-        low = max(self._text.rfind("\n", 0, token.start) + 1, token.start - _LONGEST_TERM)
+        low = max(0, token.start - _LONGEST_TERM)
+        low = max(low, self._text.rfind("\n", low, token.start) + 1)
         sign = self._text.rfind("=", low, token.start)
         result = written_result(self._text[low:sign]) if sign > low else None
         if result is None:
             return False
-        operands = [one for one in self._numbers if low <= one.start < sign]
-        return near(value, result, 1) and not any(one.start in self.open for one in operands[-_MOST_TERMS:])
+        operands = self._between(low, sign)[-_MOST_TERMS:]
+        return near(value, result, 1) and not any(one.start in self.open for one in operands)
 
     def _is_in_row(self, value: Decimal, token: Token) -> bool:
         """Whether the token is in a row of a table, and grounded numbers of the row add up to it."""
-        low = self._text.rfind("\n", 0, token.start) + 1
-        high = self._text.find("\n", token.end)
-        high = len(self._text) if high < 0 else high
+        first, last = max(0, token.start - _LONGEST_ROW - 1), token.end + _LONGEST_ROW + 1
+        low = max(first, self._text.rfind("\n", first, token.start) + 1)
+        high = self._text.find("\n", token.end, last)
+        high = min(len(self._text), last) if high < 0 else high
         if high - low > _LONGEST_ROW or not _ROW.match(self._text, low, high):
             return False
-        row = [one for one in self._numbers if low <= one.start < high and one.start != token.start]
+        row = [one for one in self._between(low, high) if one.start != token.start]
         parts = [part for one in row[:_MOST_TERMS] if one.start not in self.open for part in _first_value(one)]
         return value in set(pairs(parts)) or value in set(runs(parts))
 
@@ -326,10 +377,10 @@ class Derivations:
         return self._text[max(low, self._text.rfind("\n", low, token.start)) : token.start]
 
     def _summed(self, value: Decimal, operands: Sequence[Decimal], token: Token) -> bool:
-        if value in set(runs(operands)) or value in set(products(operands)):
+        if value in self._given(runs, operands) or value in self._given(products, operands):
             return True
         # With cents, a sum over some of many is hardly met by chance.
-        if value != value.to_integral_value() and value in set(subsets(operands)):
+        if value != value.to_integral_value() and value in self._given(subsets, operands):
             return True
         sums = self._totals.sums_for(token, self._sentence_around(token))
         return value in sums or any(value / count in sums for count in COUNTS)

@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from draftcritic.core._exception_place import described
-from draftcritic.grounding._action_check import claimed_actions
+from draftcritic.grounding._action_check import claimed_actions, claims_of
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._findings import CLAIM, FabricationFinding, is_open, refers_back, tool_fits
 from draftcritic.grounding._rules import IDENTIFIER_KEYS, NO_RULES, FabricationRules, rules_of
 from draftcritic.grounding._token import lazy
-from draftcritic.grounding._token_check import MAX_FINDINGS, token_findings
+from draftcritic.grounding._token_check import MAX_FINDINGS, DraftTokens, token_findings
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +47,13 @@ _LAST_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}\Z")
 class _Draft:
     """A draft with the matches that several checks share."""
 
-    def __init__(self, text: str, keys: frozenset[str], grounding: Grounding) -> None:
+    def __init__(self, text: str, rules: FabricationRules, grounding: Grounding) -> None:
         self.text = text
-        self.keys = keys
+        self.rules = rules
+        self.keys = rules.keys
         self.grounding = grounding
+        self.tokens = DraftTokens(text)
+        self.actions = claims_of(text)
         self.claims = list(CLAIM.finditer(text))
         self.uuids = list(_UUID.finditer(text))
 
@@ -153,7 +156,9 @@ def find_fabrications(
     """
     if not isinstance(draft, str) or not draft or draft.isspace():
         return []
-    findings = _found(draft, grounding, rules, intent)
+    # The sources of the second look are another index; what the draft holds is read once.
+    read = _Draft(draft, rules, grounding)
+    findings = _found(read, intent)
     if not any(finding.confidence > HEARSAY for finding in findings):
         return findings
     if grounding.has_unread:
@@ -161,7 +166,8 @@ def find_fabrications(
     wider = grounding.with_hearsay()
     if wider is None:
         return findings
-    kept = {(finding.identifier, finding.kind): finding.confidence for finding in _found(draft, wider, rules, intent)}
+    read.grounding = wider
+    kept = {(finding.identifier, finding.kind): finding.confidence for finding in _found(read, intent)}
     return [_doubted(finding, kept.get((finding.identifier, finding.kind), HEARSAY)) for finding in findings]
 
 
@@ -169,14 +175,15 @@ def _doubted(finding: FabricationFinding, most: float = HEARSAY) -> FabricationF
     return finding if finding.confidence <= most else replace(finding, confidence=most)
 
 
-def _found(draft: str, grounding: Grounding, rules: FabricationRules, intent: Any) -> list[FabricationFinding]:
+def _found(draft: _Draft, intent: Any) -> list[FabricationFinding]:
+    grounding, rules = draft.grounding, draft.rules
     grounding.reset_search_budget()
-    actions = list(claimed_actions(draft, grounding, rules.read_only_tools, rules.tool_actions))
+    actions = list(claimed_actions(draft.text, draft.actions, grounding, rules.read_only_tools, rules.tool_actions))
     most = MAX_FINDINGS - len(actions)
     unique: dict[tuple[str, str], FabricationFinding] = {}
-    _take(_Draft(draft, rules.keys, grounding).findings(), unique, most)
+    _take(draft.findings(), unique, most)
     taken = [finding.span for finding in unique.values()]
-    _take(token_findings(draft, grounding, rules, taken), unique, most)
+    _take(token_findings(draft.tokens, grounding, rules, taken), unique, most)
     _take(actions, unique, MAX_FINDINGS)
     findings = list(unique.values())
     if intent is not None:

@@ -155,6 +155,36 @@ class Indexes:
         return frozenset((day.month, day.day) for day in self.days)
 
     @lazy
+    def all_month_days(self) -> frozenset[tuple[int, int]]:
+        """Every date of `all_days` without its year."""
+        return frozenset((day.month, day.day) for day in self.all_days)
+
+    @lazy
+    def all_day_numbers(self) -> frozenset[int]:
+        """The days of the month of `all_days`."""
+        return frozenset(day.day for day in self.all_days)
+
+    @lazy
+    def day_years(self) -> frozenset[int]:
+        """The years of `days`; 0 for dates without one."""
+        return frozenset(day.year for day in self.days)
+
+    @lazy
+    def all_day_years(self) -> frozenset[int]:
+        """The years of `all_days`."""
+        return frozenset(day.year for day in self.all_days if day.year)
+
+    @lazy
+    def code_lengths(self) -> frozenset[int]:
+        """The lengths of the words with a digit and without small letters."""
+        return _scan.code_lengths_in(self.text)
+
+    @lazy
+    def code_shapes(self) -> frozenset[str]:
+        """The shapes of the runs of small letters and digits; see `shape_of`."""
+        return _scan.code_shapes_in(self.text)
+
+    @lazy
     def clocks(self) -> frozenset[int]:
         """Every time of day, in minutes since midnight."""
         return _scan.clocks_in(self.text)
@@ -351,7 +381,7 @@ class Grounding(Indexes):
         at = self._place(f"-{month:02}-{number:02}", self.text)
         if at > 3 and self.text[at - 4 : at].isdigit() and not self.text[at + 6 : at + 7].isdigit():
             return True
-        return (month, number) in self.month_days or any(known[1:] == day[1:] for known in self.all_days)
+        return (month, number) in self.month_days or (month, number) in self.all_month_days
 
     def _may_be_year(self, year: int) -> bool:
         """Whether the year, which a draft adds to a date, is about one that some source names."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._person_names import is_known_name
+from draftcritic.grounding._sources import shape_of
 from draftcritic.grounding._token import CUE_WINDOW, Token
 from draftcritic.grounding._tokenizer import is_list_mark
 
@@ -157,11 +158,7 @@ def _is_product(token: Token, text: str, grounding: Grounding) -> bool:
     if not (written.isalnum() and written.isupper() and len(written) > _LONGEST_PRODUCT):
         return True
     # It is a code when records of the turn have codes of the same shape.
-    length = len(written)
-    alike = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Z]*\d)[A-Z0-9]{{{length}}}(?![A-Za-z0-9])")
-    shape = "".join("[0-9]" if sign.isdigit() else "[a-z]" for sign in written)
-    alike_in_lower = re.compile(rf"(?<![a-z0-9]){shape}(?![a-z0-9])")
-    return alike.search(grounding.text) is None and alike_in_lower.search(grounding.text) is None
+    return len(written) not in grounding.code_lengths and shape_of(written) not in grounding.code_shapes
 
 
 def _is_verse(token: Token, text: str) -> bool:
@@ -242,4 +239,4 @@ def _is_day_of_month(token: Token, grounding: Grounding) -> bool:
     """Whether `the 21st` is the day of a date in a source."""
     if token.unit not in _ORDINALS or not token.text.isdigit() or int(token.text) > 31:
         return False
-    return any(day.day == int(token.text) for day in grounding.all_days)
+    return int(token.text) in grounding.all_day_numbers

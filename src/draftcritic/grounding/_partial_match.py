@@ -75,7 +75,7 @@ def _grounds_part(token: Token, grounding: Grounding) -> bool:
     if token.kind != "number":
         return False
     if _YEAR.fullmatch(token.text):
-        return any(day.year == int(token.text) for day in grounding.days) or grounding.contains(f"/{token.text[2:]}")
+        return int(token.text) in grounding.day_years or grounding.contains(f"/{token.text[2:]}")
     clock = _DOTTED_CLOCK.fullmatch(token.text)
     if clock is None and (token.text[0] == "0" or token.unit in _HOURS):
         clock = _PLAIN_CLOCK.fullmatch(token.text)

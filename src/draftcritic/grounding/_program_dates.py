@@ -12,12 +12,13 @@ _REPRESENTED = re.compile(
     r"date(?:time)?\(\s?(\d{4}),\s?(\d{1,2}),\s?(\d{1,2})(?:,\s?(\d{1,2})(?:,\s?(\d{1,2}))?)?|"
     r"\btime\(\s?(\d{1,2}),\s?(\d{1,2})"
 )
-_CALENDAR = re.compile(r"(?<!\d)((?:19|20)\d\d)([01]\d)([0-3]\d)T([0-2]\d)([0-5]\d)")
-_WEEK = re.compile(r"(?<![\w-])((?:19|20)\d\d)-?W([0-5]\d)(?:-?([1-7]))?(?!\w)")
-_DAY_OF_YEAR = re.compile(r"(?<![\w-])((?:19|20)\d\d)-([0-3]\d\d)(?![\w-])")
-_MILITARY = re.compile(r"(?<![\w-])(\d{1,2})-?([A-Za-z]{3})-?((?:19|20)?\d\d)(?![\w-])")
+# A pattern that begins with its first sign, and only then looks behind it, lets the engine skip to that sign.
+_CALENDAR = re.compile(r"((?:19|20)(?<!\d\d\d)\d\d)([01]\d)([0-3]\d)T([0-2]\d)([0-5]\d)")
+_WEEK = re.compile(r"((?:19|20)(?<![\w-]\d\d)\d\d)-?W([0-5]\d)(?:-?([1-7]))?(?!\w)")
+_DAY_OF_YEAR = re.compile(r"((?:19|20)(?<![\w-]\d\d)\d\d)-([0-3]\d\d)(?![\w-])")
+_MILITARY = re.compile(r"(\d(?<![\w-]\d)\d?)-?([A-Za-z]{3})-?((?:19|20)?\d\d)(?![\w-])")
 _C_TIME = re.compile(
-    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s{1,2}([A-Z][a-z]{2})\s{1,2}(\d{1,2})\s[\d:]{5,8}\s(?:[A-Z+\-\d:]{1,9}\s)?(\d{4})"
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?<!\w[A-Z][a-z][a-z]),?\s{1,2}([A-Z][a-z]{2})\s{1,2}(\d{1,2})\s[\d:]{5,8}\s(?:[A-Z+\-\d:]{1,9}\s)?(\d{4})"
 )
 _ERAS = {
     "\u4ee4\u548c": 2018, "\u5e73\u6210": 1988, "\u662d\u548c": 1925, "\u5927\u6b63": 1911, "\u660e\u6cbb": 1867,
@@ -27,10 +28,10 @@ _ERAS = {
 _ERA = re.compile(
     r"(\u4ee4\u548c|\u5e73\u6210|\u662d\u548c|\u5927\u6b63|\u660e\u6cbb|\u6c11[\u570b\u56fd])\s?(\d{1,3}|\u5143)\s?"
     r"\u5e74\s?(\d{1,2})\s?\u6708\s?(\d{1,2})\s?\u65e5"
-    r"|(?<!\w)([RHS])(\d{1,2})[./-](\d{1,2})[./-](\d{1,2})(?!\w)"
 )
+_ERA_LETTER = re.compile(r"([RHS](?<!\w[RHS]))(\d{1,2})[./-](\d{1,2})[./-](\d{1,2})(?!\w)")
 _FIRST_YEAR = "\u5143"
-_BUDDHIST = re.compile(r"(?<![\w/])(\d{1,2})[/.-](\d{1,2})[/.-](2[45]\d\d)(?!\w)")
+_BUDDHIST = re.compile(r"(\d(?<![\w/]\d)\d?)[/.-](\d{1,2})[/.-](2[45]\d\d)(?!\w)")
 _BUDDHIST_YEARS = 543
 _CENTURY = 100
 _DAYS = 7
@@ -42,7 +43,7 @@ def program_days_in(text: str) -> frozenset[Day]:
 
 
 def _days(text: str) -> Iterator[Day]:
-    if "(" in text:
+    if _may_represent(text):
         yield from (Day(int(m[1]), int(m[2]), int(m[3])) for m in _REPRESENTED.finditer(text) if m[1])
     yield from (Day(int(m[1]), int(m[2]), int(m[3])) for m in _CALENDAR.finditer(text))
     if "W" in text:
@@ -58,9 +59,13 @@ def _days(text: str) -> Iterator[Day]:
     yield from _era_days(text)
 
 
+def _may_represent(text: str) -> bool:
+    return "date(" in text or "time(" in text
+
+
 def _era_days(text: str) -> Iterator[Day]:
-    for found in _ERA.finditer(text):
-        name, year, month, day = found.groups()[:4] if found[1] else found.groups()[4:]
+    for found in (*(() if text.isascii() else _ERA.finditer(text)), *_ERA_LETTER.finditer(text)):
+        name, year, month, day = found.groups()
         yield Day(_ERAS[name] + (1 if year == _FIRST_YEAR else int(year)), int(month), int(day))
     for found in _BUDDHIST.finditer(text):
         yield Day(int(found[3]) - _BUDDHIST_YEARS, int(found[2]), int(found[1]))
@@ -86,7 +91,7 @@ def weeks_in(text: str) -> frozenset[str]:
 def program_clocks_in(text: str) -> frozenset[int]:
     """Return the times of day in these forms, in minutes since midnight."""
     clocks = {60 * int(m[4]) + int(m[5]) for m in _CALENDAR.finditer(text)}
-    for found in _REPRESENTED.finditer(text) if "(" in text else ():
+    for found in _REPRESENTED.finditer(text) if _may_represent(text) else ():
         hour, minute = (found[4], found[5] or "0") if found[1] else (found[6], found[7])
         if hour is not None:
             clocks.add(60 * int(hour) + int(minute))

@@ -238,6 +238,32 @@ def _read_clocks(text: str) -> Iterator[Clock]:
         yield from (clock[0] for clock in placed if clock)
 
 
+_ALNUM = re.compile("[A-Za-z0-9]+")
+_LOWER_ALNUM = re.compile("[a-z0-9]+")
+_HAS_DIGIT = re.compile("[0-9]")
+_LONGEST_CODE = 128
+_SHAPES = str.maketrans(
+    dict.fromkeys("0123456789", "0") | dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "a")
+)
+
+
+def shape_of(code: str) -> str:
+    """Return the code with `0` for each digit and `a` for each letter."""
+    return code.translate(_SHAPES)
+
+
+def code_lengths_in(text: str) -> frozenset[int]:
+    """Return the lengths of the words that have a digit and no small letter."""
+    words = set(_ALNUM.findall(text))
+    return frozenset(len(word) for word in words if word == word.upper() and _HAS_DIGIT.search(word))
+
+
+def code_shapes_in(text: str) -> frozenset[str]:
+    """Return the shapes of the runs of small letters and digits that have a digit."""
+    runs = set(_LOWER_ALNUM.findall(text))
+    return frozenset(shape_of(run) for run in runs if len(run) <= _LONGEST_CODE and _HAS_DIGIT.search(run))
+
+
 def endings_in(text: str) -> frozenset[str]:
     """Return the last digits of every longer number, from 4 to 20 of them."""
     return frozenset(

@@ -188,14 +188,26 @@ class Relations:
         return frozenset(clocks_of(self._moments))
 
     def _is_moment(self, day: Day) -> bool:
-        return any(known == day or (not day.year and known[1:] == day[1:]) for known in days_of(self._moments))
+        return day in self._moment_days or (not day.year and day[1:] in self._moment_month_days)
+
+    @lazy
+    def _moment_days(self) -> frozenset[Day]:
+        return frozenset(days_of(self._moments))
+
+    @lazy
+    def _moment_month_days(self) -> frozenset[tuple[int, int]]:
+        return frozenset((day.month, day.day) for day in self._moment_days)
 
     def _explains_day(self, day: Day, token: Token) -> bool:
         if not self._counted:
             return self._is_next_day(day, token)
         if day.year:
             return as_date(day) in self._counted or self._is_next_day(day, token)
-        return any((found.month, found.day) == day[1:] for found in self._counted) or self._is_next_day(day, token)
+        return day[1:] in self._counted_month_days or self._is_next_day(day, token)
+
+    @lazy
+    def _counted_month_days(self) -> frozenset[tuple[int, int]]:
+        return frozenset((found.month, found.day) for found in self._counted)
 
     @lazy
     def _said(self) -> str:
@@ -253,13 +265,21 @@ class Relations:
     def _is_next_day(self, day: Day, token: Token) -> bool:
         """Whether the draft reports an arrival on the next day, and a source says that it is on the next day."""
         before = self._draft[max(0, token.start - 40) : token.start]
-        if not _ARRIVAL.search(before) or not _NEXT_DAY.search(self._grounding.text):
+        if not _ARRIVAL.search(before) or not self._has_next_day:
             return False
         real = as_date(day)
         return real is not None and any(
             _moved(known, 1) == real or (not day.year and _moved(known, 1).timetuple()[1:3] == day[1:])
             for known in self._known
         )
+
+    @lazy
+    def _has_next_day(self) -> bool:
+        return _NEXT_DAY.search(self._grounding.text) is not None
+
+    @lazy
+    def _has_offsets(self) -> bool:
+        return _OFFSET_STAMP.search(self._grounding.text) is not None
 
     def _lasts(self, minutes: int) -> bool:
         """Whether a source has a duration of that many minutes, or two times that far apart."""
@@ -279,7 +299,7 @@ class Relations:
                 return True
         if not minutes.isdisjoint(self._time_gaps.clocks_from_durations):
             return True
-        if not _ZONE.match(self._draft, token.end) or not _OFFSET_STAMP.search(self._grounding.text):
+        if not _ZONE.match(self._draft, token.end) or not self._has_offsets:
             return False
         return any(at % 60 == known % 60 for at in minutes for known in self._grounding.all_clocks)
 

@@ -76,22 +76,55 @@ _WHAT = {
 _HIGH = frozenset({"reference", "hash", "email", "phone", "price", "url"})
 
 
+class DraftTokens:
+    """The tokens of a draft, which is taken apart once for all the sources that it is compared with.
+
+    Args:
+        draft: the text to check.
+    """
+
+    def __init__(self, draft: str) -> None:
+        self.draft = draft
+        self.text = with_plain_digits(draft)
+        self.tokens: list[Token] = []
+        self._open: list[Token] | None = None
+
+    def open_in(self, grounding: Grounding) -> list[Token]:
+        """Return the tokens that no source holds; the sources of a second call hold those of the first, and more."""
+        if self._open is not None:
+            return [token for token in self._open if self._is_open(token, grounding)]
+        self.tokens, fences = tokens_of(self.text), code_fences(self.text)
+        unknown = (
+            token
+            for token in self.tokens
+            if not is_trivial(token, self.text, fences) and self._is_open(token, grounding)
+        )
+        self._open = list(islice(unknown, MAX_MISSING))
+        if len(self._open) == MAX_MISSING:
+            # What is behind is not looked at, and grounds nothing.
+            self.tokens = [token for token in self.tokens if token.start <= self._open[-1].start]
+        return self._open
+
+    def _is_open(self, token: Token, grounding: Grounding) -> bool:
+        return not is_grounded(token, grounding) and not is_ignorable(token, self.text, grounding)
+
+
 def token_findings(
-    draft: str, grounding: Grounding, rules: FabricationRules, taken: Iterable[tuple[int, int]]
+    tokens: DraftTokens, grounding: Grounding, rules: FabricationRules, taken: Iterable[tuple[int, int]]
 ) -> Iterator[FabricationFinding]:
     """Yield a finding for every token that no source grounds and that does not follow from their values.
 
     Args:
-        draft: the text to check.
+        tokens: the tokens of the draft.
         grounding: the sources of the turn.
         rules: what the application says of its identifiers and words.
         taken: spans of the draft that other findings name already.
     """
-    text = with_plain_digits(draft)
+    draft, text = tokens.draft, tokens.text
     spans = Spans(taken)
     configured = [token for token in rules.identifiers_in(text) if not is_grounded(token, grounding)]
     given = 0
-    for at, token in enumerate(chain(configured, _missing(text, grounding))):
+    for at, token in enumerate(chain(configured, _missing(tokens, grounding))):
         if rules.never_flags(token) or spans.meet(token.start, token.end):
             continue
         finding = _finding(token, draft, text, grounding, is_configured=at < len(configured))
@@ -103,27 +136,12 @@ def token_findings(
             return
 
 
-def _missing(text: str, grounding: Grounding) -> Iterator[Token]:
-    tokens, fences = tokens_of(text), code_fences(text)
-    missing = [
-        *islice(
-            (
-                token
-                for token in tokens
-                if not is_trivial(token, text, fences)
-                and not is_grounded(token, grounding)
-                and not is_ignorable(token, text, grounding)
-            ),
-            MAX_MISSING,
-        )
-    ]
-    if len(missing) == MAX_MISSING:
-        # What is behind is not looked at, and grounds nothing.
-        tokens = [token for token in tokens if token.start <= missing[-1].start]
+def _missing(draft: DraftTokens, grounding: Grounding) -> Iterator[Token]:
+    text, missing = draft.text, draft.open_in(grounding)
     if any(token.kind in MEASURES for token in missing):
-        counting = sequential_numbers(tokens)
+        counting = sequential_numbers(draft.tokens)
         missing = [token for token in missing if token.start not in counting]
-        missing = _underived(text, tokens, missing, grounding)
+        missing = _underived(text, draft.tokens, missing, grounding)
     if any(token.kind in MOMENTS for token in missing):
         relations = Relations(text, grounding)
         missing = [token for token in missing if token.kind not in MOMENTS or not relations.explains(token)]
