@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -135,3 +137,10 @@ async def test_an_invalid_threshold_falls_back_to_the_default(threshold):
 async def test_an_unknown_mode_observes():
     outcome = await check("shout")
     assert (len(outcome.findings), outcome.replacement_draft, outcome.forced_metacog_verdict) == (1, None, None)
+
+
+def test_the_grounding_room_can_be_imported_first():
+    result = subprocess.run(
+        [sys.executable, "-c", "import draftcritic.grounding"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
