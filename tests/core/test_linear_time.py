@@ -13,7 +13,9 @@ import pytest
 from draftcritic.core import CriticPreference, Policy, Turn, assess, detect_fabrication, parse_reflection_output
 from draftcritic.core._excerpt import excerpt
 from draftcritic.core._prompt import render_prompt
+from draftcritic.grounding import _token_check
 from draftcritic.grounding._token import Spans
+from draftcritic.grounding._tokenizer import tokens_of
 
 ANSWER = "Your order A1-77 of May 5, 2024 at 10:30 am costs $1,234.50, 15% off. I cancelled order_id: ab12cd34ef. "
 CALLS = ({"name": "get_order", "args": {"id": 7}, "result": '{"id": 7, "total": "12.50", "date": "2024-05-06"}'},)
@@ -121,3 +123,11 @@ def test_spans_meet_where_a_character_is_common() -> None:
     spans.add(3, 5)
     assert spans.meet(0, 4)
     assert not spans.meet(12, 20)
+
+
+def test_a_draft_is_taken_apart_once_for_all_its_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    monkeypatch.setattr(_token_check, "tokens_of", lambda text: texts.append(text) or tokens_of(text))
+    findings = detect_fabrication("Your order costs $12.99.", CALLS, hearsay="It costs $12.99.")
+    assert [(finding.kind, finding.confidence) for finding in findings] == [("price", 0.5)]
+    assert len(texts) == 1
