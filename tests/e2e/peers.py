@@ -35,7 +35,13 @@ def get_text(url: str, **query: str) -> str | None:
         raise
 
 
-def eventually(look: Callable[[], T], enough: Callable[[T], bool] = bool, *, within: float = 40.0) -> T:
+def eventually(
+    look: Callable[[], T],
+    enough: Callable[[T], bool] = bool,
+    *,
+    within: float = 40.0,
+    shown: Callable[[T], object] = str,
+) -> T:
     """Look until it is enough.
 
     Raises:
@@ -47,7 +53,7 @@ def eventually(look: Callable[[], T], enough: Callable[[T], bool] = bool, *, wit
         if enough(seen):
             return seen
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {within:.0f} s; last seen: {str(seen)[:2000]}")
+            raise AssertionError(f"not within {within:.0f} s; last seen: {str(shown(seen))[:2000]}")
         time.sleep(0.3)
 
 

@@ -52,16 +52,23 @@ def test_every_refuse_and_revise_is_kept_and_approvals_are_not(
     failed = strict.jaeger.search(SERVICE, draftcritic__failure="unparsable")
     fabricated = [t for t in reviewed if any(_findings(span) for span in t["spans"])]
     assert len(failed) == 1
-    assert {t["traceID"] for t in reviewed} == {t["traceID"] for t in (*failed, *fabricated)}
+    # A review that failed has no verdict. A loaded machine may also make a review slow enough to be kept.
+    slow = [t for t in reviewed if any(_slow(span) for span in t["spans"])]
+    assert {t["traceID"] for t in reviewed} == {t["traceID"] for t in (*fabricated, *slow)}
+    assert not {t["traceID"] for t in failed} & {t["traceID"] for t in reviewed}
     assert len(kept) < plain.traces
     detail(
-        f"{len(kept)} of {plain.traces} traces: all refused and revised, and {len(reviewed)} approved for failures "
-        "or findings"
+        f"{len(kept)} of {plain.traces} traces: all refused, revised and failed, and {len(reviewed)} "
+        "approved for findings"
     )
 
 
 def _findings(span: dict[str, object]) -> bool:
     return any(t["key"] == "draftcritic.fabrication.count" and t["value"] > 0 for t in span["tags"])  # type: ignore[attr-defined]
+
+
+def _slow(span: dict[str, object]) -> bool:
+    return span["operationName"] == REVIEW and span["duration"] > 2_000_000  # type: ignore[operator]
 
 
 def test_a_verdict_that_comes_after_the_decision_is_kept(strict: Stack, sender: Sender, detail: Detail) -> None:

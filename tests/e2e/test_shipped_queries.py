@@ -118,9 +118,13 @@ def test_every_rule_runs_and_every_recorded_value_is_there(stack: Stack, detail:
     assert set(health.values()) == {"ok"}
     recorded = [rule["record"] for rule in group["rules"] if "record" in rule]
     assert not NEVER_SET & set(recorded)
-    for name in recorded:
-        found = eventually(lambda name=name: stack.prometheus.query(f'{name}{{service_name="{SERVICE}"}}'), within=120)
-        assert not [number for number in _numbers(found) if math.isnan(number)], name
+    found = eventually(
+        lambda: {name: stack.prometheus.query(f'{name}{{service_name="{SERVICE}"}}') for name in recorded},
+        lambda found: all(found.values()),
+        within=120,
+        shown=lambda found: [name for name, series in found.items() if not series],
+    )
+    assert not [name for name, series in found.items() if any(map(math.isnan, _numbers(series)))]
     detail(f"{len(health)} names, {len(recorded)} recorded values with data")
 
 
