@@ -27,7 +27,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "draftcritic.langchain._call:Call._captured",
     ),
     QUEUE: (
-        "draftcritic.review._background:BackgroundRunner.turns_away",
+        "draftcritic.review._background:BackgroundRunner.would_reject",
         "draftcritic.review._background:BackgroundRunner.submit",
     ),
     "runtime": ("draftcritic._runtime:Runtime.take", "draftcritic._runtime:Runtime._review"),

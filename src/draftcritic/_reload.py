@@ -46,7 +46,7 @@ class Rules:
     last. What limits have counted, and what reviews share, outlives the change.
 
     Args:
-        settings: what holds at first.
+        settings: the first settings.
         observer: writes the reviews down.
     """
 
@@ -73,7 +73,7 @@ class Rules:
     def critic(self) -> Critic:
         """Return the critic, from a thread that may read a file."""
         if self._file is not None and self._file.changed():
-            self._read_again(self._file)
+            self._reload_and_report(self._file)
         return self._critic
 
     async def acritic(self) -> Critic:
@@ -100,16 +100,16 @@ class Rules:
 
     def _look(self, file: WatchedFile) -> None:
         if file.look():
-            self._read_again(file)
+            self._reload_and_report(file)
 
-    def _read_again(self, file: WatchedFile) -> None:
+    def _reload_and_report(self, file: WatchedFile) -> None:
         whole = False
         try:
-            whole = self._take_on()
+            whole = self._reload()
         finally:
             file.done(whole)
 
-    def _take_on(self) -> bool:
+    def _reload(self) -> bool:
         from draftcritic.settings._fields import SettingsError
 
         try:
@@ -128,7 +128,7 @@ class Rules:
         self._critic.close()
         self.settings, self._critic, self._complaint = settings, critic, ""
         self._observer.policy_loaded(True)
-        self._tell_of(settings, policy.version)
+        self._report_change(settings, policy.version)
         self._log_warnings(settings)
         return True
 
@@ -139,7 +139,7 @@ class Rules:
                 _logger.warning("%s", warning)
         self._warnings = warnings
 
-    def _tell_of(self, settings: Settings, version: str) -> None:
+    def _report_change(self, settings: Settings, version: str) -> None:
         later = {
             name: getattr(settings, name) for name in _AT_START if getattr(settings, name) != getattr(self._first, name)
         }

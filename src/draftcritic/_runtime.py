@@ -41,11 +41,11 @@ _logger = logging.getLogger("draftcritic")
 class Runtime:
     """Takes the drafts that LangChain's methods hand on, and has them reviewed as the settings say.
 
-    Nothing starts before the first draft: threads and the critic's model are made when they are needed, and anew in a
+    Nothing starts before the first draft: threads and the critic's model are made when they are needed, and again in a
     forked process.
 
     Args:
-        settings: what holds.
+        settings: the settings at the start.
         observer: writes the reviews down.
     """
 
@@ -124,9 +124,9 @@ class Runtime:
 
     def _submit(self, drafts: Sequence[LazyDraft]) -> Iterable[str | None]:
         for draft in drafts:
-            if not self._runner.turns_away():
+            if not self._runner.would_reject():
                 captured = draft()
-                job = partial(captured.context.run, self._review, captured, self._runner.keeps)
+                job = partial(captured.context.run, self._review, captured, self._runner.claim_result)
                 self._runner.submit(job, size=captured.size)
         return ()
 

@@ -29,7 +29,7 @@ Script = Iterable[Answer] | Callable[[Sequence[Any]], Answer]
 
 
 class RecordingObserver:
-    """Keeps what an observer of reviews is told. Safe to use from several threads.
+    """Keeps what an observer of reviews receives. Safe to use from several threads.
 
     Attributes:
         reviews: the finished reviews, in the order they ended.
@@ -62,7 +62,7 @@ class RecordingObserver:
         return run_id
 
     def trace_id(self, origin: Any) -> int | None:
-        """Return the origin when it is a number: a test says by it which trace a draft stands in."""
+        """Return the origin when it is a number: a test says by it the trace of a draft."""
         return origin if isinstance(origin, int) else None
 
     def begin(self, turn: Turn, origin: Any) -> ReviewRecord:  # noqa: ARG002 - the port's signature
@@ -182,7 +182,7 @@ def _in_order(answers: Iterable[Answer]) -> Callable[[Sequence[Any]], Answer]:
         try:
             return next(left)
         except StopIteration:
-            raise LookupError("the scripted critic model was asked more often than its script tells") from None
+            raise LookupError("the scripted critic model was asked more often than its script has answers") from None
 
     return next_answer
 

@@ -23,7 +23,7 @@ from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
 from draftcritic.langchain import ChatModelCritic, OwnLoop
-from draftcritic.review import Place, PromptMessage
+from draftcritic.review import CallSlot, PromptMessage
 from draftcritic.review._call_slots import given_up
 
 PROMPT = (PromptMessage("user", "the draft"),)
@@ -241,7 +241,7 @@ def test_critics_made_one_after_another_share_their_threads() -> None:
 class TestOwnLoop:
     def test_a_loop_that_code_blocks_is_left_to_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("draftcritic.langchain._event_loops._ANSWERS_WITHIN", 0.01)
-        release, place, asked = threading.Event(), Place(), []
+        release, place, asked = threading.Event(), CallSlot(), []
         before = given_up()
 
         async def block_once(_: Any) -> str:

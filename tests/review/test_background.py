@@ -22,7 +22,7 @@ from draftcritic.review import BackgroundRunner, _background
 LONG = 30.0
 
 
-class Told:
+class Noted:
     def __init__(self):
         self.drops: list[str] = []
         self.depth = 0
@@ -33,8 +33,8 @@ class Told:
             self.depth += change
 
 
-def make(told: Told, **options) -> BackgroundRunner:
-    return BackgroundRunner(**{"on_drop": told.drops.append, "on_depth": told.changed, **options})
+def make(noted: Noted, **options) -> BackgroundRunner:
+    return BackgroundRunner(**{"on_drop": noted.drops.append, "on_depth": noted.changed, **options})
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
@@ -45,19 +45,19 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_runs_jobs_in_the_order_they_came():
-    told, seen = Told(), []
-    runner = make(told, workers=1)
+    noted, seen = Noted(), []
+    runner = make(noted, workers=1)
     for number in range(100):
         assert runner.submit(lambda number=number: seen.append(number))
     assert runner.flush(LONG)
     assert seen == list(range(100))
-    assert (told.depth, told.drops) == (0, [])
+    assert (noted.depth, noted.drops) == (0, [])
     assert runner.close(LONG)
 
 
 def test_starts_no_thread_before_the_first_job_and_no_more_than_it_may():
     before = set(threading.enumerate())
-    runner = make(Told(), workers=2)
+    runner = make(Noted(), workers=2)
     assert set(threading.enumerate()) <= before
     release = threading.Event()
     for _ in range(6):
@@ -78,7 +78,7 @@ def nobody_is_interrupted():
 @pytest.mark.usefixtures("nobody_is_interrupted")
 def test_the_application_comes_in_between_two_jobs():
     seen: list[int] = []
-    runner = make(Told(), workers=1)
+    runner = make(Noted(), workers=1)
     for number in range(10):
         runner.submit(lambda number=number: seen.append(number))
     while not seen:
@@ -92,7 +92,7 @@ def test_the_application_comes_in_between_two_jobs():
 def test_nothing_slows_down_what_somebody_waits_for_or_what_could_be_lost(monkeypatch):
     pauses: list[float] = []
     monkeypatch.setattr(_background.time, "sleep", pauses.append)
-    runner = make(Told(), workers=1, capacity=4)
+    runner = make(Noted(), workers=1, capacity=4)
     started, release = threading.Event(), threading.Event()
     runner.submit(lambda: (started.set(), release.wait()))
     assert started.wait(LONG)
@@ -105,16 +105,16 @@ def test_nothing_slows_down_what_somebody_waits_for_or_what_could_be_lost(monkey
 
 
 def test_a_full_queue_drops_and_counts_and_does_not_wait():
-    told, release, running = Told(), threading.Event(), threading.Event()
-    runner = make(told, workers=1, capacity=2)
+    noted, release, running = Noted(), threading.Event(), threading.Event()
+    runner = make(noted, workers=1, capacity=2)
     runner.submit(lambda: (running.set(), release.wait()))
     assert running.wait(LONG)
     assert [runner.submit(lambda: None) for _ in range(4)] == [True, True, False, False]
-    assert told.drops == ["queue_full", "queue_full"]
-    assert told.depth == 2
+    assert noted.drops == ["queue_full", "queue_full"]
+    assert noted.depth == 2
     release.set()
     assert runner.close(LONG)
-    assert told.depth == 0
+    assert noted.depth == 0
 
 
 class ThreadPools:
@@ -141,18 +141,18 @@ def in_thread(function) -> None:
     thread.join(LONG)
 
 
-def blocked(told: Told, **options) -> tuple[BackgroundRunner, threading.Event]:
+def blocked(noted: Noted, **options) -> tuple[BackgroundRunner, threading.Event]:
     """A runner whose one worker is busy until the event is set."""
     release, running = threading.Event(), threading.Event()
-    runner = make(told, workers=1, **options)
+    runner = make(noted, workers=1, **options)
     runner.submit(lambda: (running.set(), release.wait()))
     assert running.wait(LONG)
     return runner, release
 
 
 def test_threads_are_served_in_turn_and_each_in_its_order():
-    told, seen = Told(), []
-    runner, release = blocked(told)
+    noted, seen = Noted(), []
+    runner, release = blocked(noted)
     for number in range(4):
         runner.submit(lambda number=number: seen.append(f"busy {number}"))
     in_thread(lambda: [runner.submit(lambda n=n: seen.append(f"other {n}")) for n in range(2)])
@@ -163,56 +163,56 @@ def test_threads_are_served_in_turn_and_each_in_its_order():
 
 
 def test_a_full_queue_drops_the_newest_of_the_busiest_thread():
-    told, seen = Told(), []
-    runner, release = blocked(told, capacity=3)
+    noted, seen = Noted(), []
+    runner, release = blocked(noted, capacity=3)
     for number in range(3):
         assert runner.submit(lambda number=number: seen.append(f"busy {number}"))
     taken = []
     in_thread(lambda: taken.extend(runner.submit(lambda n=n: seen.append(f"other {n}")) for n in range(3)))
     # The second one would leave its thread with more than the busy one has.
     assert taken == [True, False, False]
-    assert told.drops == ["queue_full"] * 3
-    assert told.depth == 3
+    assert noted.drops == ["queue_full"] * 3
+    assert noted.depth == 3
     release.set()
     assert runner.flush(LONG)
     assert seen == ["busy 0", "other 0", "busy 1"]
-    assert told.depth == 0
+    assert noted.depth == 0
     assert runner.close(LONG)
 
 
 def test_a_job_need_not_be_made_that_a_full_queue_would_not_take():
-    told = Told()
-    runner, release = blocked(told, capacity=3)
+    noted = Noted()
+    runner, release = blocked(noted, capacity=3)
     asked = []
     for _ in range(5):
-        asked.append(runner.turns_away())
+        asked.append(runner.would_reject())
         if not asked[-1]:
             assert runner.submit(int)
     assert asked == [False, False, False, True, True]
-    assert told.drops == ["queue_full"] * 2
+    assert noted.drops == ["queue_full"] * 2
     # Another thread has nothing waiting: the newest of the busy one makes room for its first job, and no other.
-    in_thread(lambda: asked.extend([runner.turns_away(), not runner.submit(int), runner.turns_away()]))
+    in_thread(lambda: asked.extend([runner.would_reject(), not runner.submit(int), runner.would_reject()]))
     assert asked[5:] == [False, False, True]
-    assert told.drops == ["queue_full"] * 4
-    assert told.depth == 3
+    assert noted.drops == ["queue_full"] * 4
+    assert noted.depth == 3
     release.set()
     assert runner.close(LONG)
-    assert runner.turns_away()
-    assert told.drops == ["queue_full"] * 4 + ["shutdown"]
+    assert runner.would_reject()
+    assert noted.drops == ["queue_full"] * 4 + ["shutdown"]
 
 
 def test_a_queue_that_holds_all_its_memory_turns_away_whatever_comes():
-    told = Told()
-    runner, release = blocked(told, capacity_bytes=100)
+    noted = Noted()
+    runner, release = blocked(noted, capacity_bytes=100)
     assert runner.submit(int, size=lambda: 10_000)  # not weighed
     assert runner.submit(int, size=lambda: 100)
-    assert not runner.turns_away()  # one without a size would be taken
+    assert not runner.would_reject()  # one without a size would be taken
     assert runner.submit(int)
     runner._held += 1
-    assert runner.turns_away()
+    assert runner.would_reject()
     assert not runner.submit(int)
     runner._held -= 1
-    assert told.drops == ["queue_full"] * 2
+    assert noted.drops == ["queue_full"] * 2
     release.set()
     assert runner.close(LONG)
 
@@ -243,68 +243,68 @@ class Rule:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60)), max_size=40), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
 def test_the_queue_keeps_to_its_rule_and_turns_away_only_what_it_would_not_take(jobs, capacity):
-    told = Told()
-    runner, release = blocked(told, capacity=capacity, capacity_bytes=100)
+    noted = Noted()
+    runner, release = blocked(noted, capacity=capacity, capacity_bytes=100)
     rule = Rule(capacity, 100)
     with ThreadPools() as threads:
         for thread, size in jobs:
             away, taken = threads.ask(
-                thread, lambda size=size: (runner.turns_away(), runner.submit(int, size=lambda: size))
+                thread, lambda size=size: (runner.would_reject(), runner.submit(int, size=lambda: size))
             )
             assert taken == rule.takes(thread, size)
             assert not (away and taken)
             # Without a size, both say the same.
             if size == 0:
                 assert away is not taken
-    assert told.depth == sum(map(len, rule.lanes.values()))
+    assert noted.depth == sum(map(len, rule.lanes.values()))
     release.set()
     assert runner.close(LONG)
 
 
 def test_waiting_jobs_hold_no_more_memory_than_they_may():
-    told = Told()
-    runner, release = blocked(told, capacity_bytes=100)
+    noted = Noted()
+    runner, release = blocked(noted, capacity_bytes=100)
     assert runner.submit(int, size=lambda: 10_000)  # nobody else waits: it is not weighed
     assert [runner.submit(int, size=lambda: 40) for _ in range(3)] == [True, True, False]
     assert runner.submit(int, size=lambda: 20)
-    assert told.drops == ["queue_full"]
+    assert noted.drops == ["queue_full"]
     release.set()
     assert runner.flush(LONG)
     assert [runner.submit(int, size=lambda: 10_000) for _ in range(1)] == [True]
     assert runner.close(LONG)
-    assert told.depth == 0
+    assert noted.depth == 0
 
 
 def test_no_job_is_weighed_while_nobody_waits():
     def fail() -> int:
         raise AssertionError
 
-    runner = make(Told())
+    runner = make(Noted())
     assert runner.submit(int, size=fail)
     assert runner.close(LONG)
 
 
 def test_a_job_counts_once_whether_it_ends_before_close_or_after():
-    told, kept = Told(), []
+    noted, kept = Noted(), []
     late, ended = threading.Event(), threading.Event()
-    runner = make(told, workers=1)
-    runner.submit(lambda: kept.append(runner.keeps()))
+    runner = make(noted, workers=1)
+    runner.submit(lambda: kept.append(runner.claim_result()))
     assert runner.flush(LONG)
-    runner.submit(lambda: (late.wait(), kept.append(runner.keeps()), ended.set()))
+    runner.submit(lambda: (late.wait(), kept.append(runner.claim_result()), ended.set()))
     assert not runner.close(0.05)
-    assert told.drops == ["shutdown"]
+    assert noted.drops == ["shutdown"]
     late.set()
     assert ended.wait(LONG)
     assert kept == [True, False]
-    assert not runner.keeps()
+    assert not runner.claim_result()
 
 
 def test_a_job_that_was_kept_is_not_lost_by_close_nor_by_a_late_fault():
-    told, late, kept = Told(), threading.Event(), threading.Event()
-    runner = make(told, workers=1)
+    noted, late, kept = Noted(), threading.Event(), threading.Event()
+    runner = make(noted, workers=1)
 
     def job():
-        assert runner.keeps()
+        assert runner.claim_result()
         kept.set()
         late.wait()
         raise ValueError
@@ -314,12 +314,12 @@ def test_a_job_that_was_kept_is_not_lost_by_close_nor_by_a_late_fault():
     assert not runner.close(0.05)
     late.set()
     assert runner.flush(LONG)
-    assert told.drops == []
+    assert noted.drops == []
 
 
 def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
-    told, seen = Told(), []
-    runner = make(told, workers=1)
+    noted, seen = Noted(), []
+    runner = make(noted, workers=1)
 
     def fail():
         raise KeyError("the draft")
@@ -327,7 +327,7 @@ def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
     runner.submit(fail)
     runner.submit(lambda: seen.append(1))
     assert runner.flush(LONG)
-    assert (seen, told.drops) == ([1], ["error"])
+    assert (seen, noted.drops) == ([1], ["error"])
     assert "KeyError" in caplog.text
     assert "the draft" not in "".join(r.getMessage() for r in caplog.records)
     runner.close(LONG)
@@ -335,8 +335,8 @@ def test_a_failing_job_is_counted_and_the_next_one_runs(caplog):
 
 @pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()])
 def test_what_would_end_a_jobs_thread_ends_only_the_job_and_says_little(stop, capfd):
-    told, seen, release = Told(), [], threading.Event()
-    runner = make(told, workers=1)
+    noted, seen, release = Noted(), [], threading.Event()
+    runner = make(noted, workers=1)
 
     def leave():
         release.wait()
@@ -346,13 +346,13 @@ def test_what_would_end_a_jobs_thread_ends_only_the_job_and_says_little(stop, ca
     runner.submit(lambda: seen.append(1))
     release.set()
     assert runner.flush(LONG)
-    assert (seen, told.drops) == ([1], ["error"])
+    assert (seen, noted.drops) == ([1], ["error"])
     runner.close(LONG)
     assert "Traceback" not in capfd.readouterr().err
 
 
 def test_flush_waits_for_what_was_submitted_and_not_for_longer_than_it_may():
-    runner, release = make(Told(), workers=2), threading.Event()
+    runner, release = make(Noted(), workers=2), threading.Event()
     runner.submit(release.wait)
     runner.submit(lambda: None)
     assert not runner.flush(0.05)
@@ -362,19 +362,19 @@ def test_flush_waits_for_what_was_submitted_and_not_for_longer_than_it_may():
 
 
 def test_close_drops_what_is_left_once_and_takes_nothing_more():
-    told, release, running = Told(), threading.Event(), threading.Event()
-    runner = make(told, workers=1)
+    noted, release, running = Noted(), threading.Event(), threading.Event()
+    runner = make(noted, workers=1)
     runner.submit(lambda: (running.set(), release.wait()))
     assert running.wait(LONG)
     runner.submit(lambda: None)
     runner.submit(lambda: None)
     assert not runner.close(0.05)
-    assert told.drops == ["shutdown"] * 3
-    assert told.depth == 0
+    assert noted.drops == ["shutdown"] * 3
+    assert noted.depth == 0
     assert not runner.submit(lambda: None)
-    assert told.drops == ["shutdown"] * 4
+    assert noted.drops == ["shutdown"] * 4
     assert not runner.close(LONG)
-    assert told.drops == ["shutdown"] * 4
+    assert noted.drops == ["shutdown"] * 4
     release.set()
 
 
@@ -508,7 +508,7 @@ def test_a_multiprocessing_child_flushes_when_it_ends(method, tmp_path):
 
 
 def test_a_signal_handler_may_submit_while_the_runner_is_busy():
-    runner, seen = make(Told(), workers=1), []
+    runner, seen = make(Noted(), workers=1), []
     old = signal.signal(signal.SIGUSR1, lambda *_: runner.submit(lambda: seen.append("signal")))
     try:
         with runner._lock:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from draftcritic.core import CircuitRules, GateReason, Limited, LimitRules, Mode, OnLimit, Policy, Turn
-from draftcritic.review import Critic, Limiter, NullObserver, Place, Reply, TimedCaller
+from draftcritic.review import CallSlot, Critic, Limiter, NullObserver, Reply, TimedCaller
 from draftcritic.review._calls import BusyError
 
 
@@ -82,7 +82,7 @@ def test_what_waits_too_long_is_a_limit_of_its_own_name_and_leaves_the_circuit_a
 
 
 async def test_the_time_limit_begins_when_a_thread_makes_the_call() -> None:
-    caller, release, place = TimedCaller(), threading.Event(), Place()
+    caller, release, place = TimedCaller(), threading.Event(), CallSlot()
     busy = [asyncio.create_task(caller.acall(lambda: release.wait(30), 30)) for _ in range(4)]
     await asyncio.sleep(0.05)
     with place.taken():

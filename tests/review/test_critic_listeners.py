@@ -48,7 +48,7 @@ async def test_a_hook_that_hangs_is_left_behind(review, monkeypatch, caplog):
         async def on_llm_start(self, model, messages, run_id):
             await asyncio.Event().wait()
 
-    monkeypatch.setattr("draftcritic.review._hook_dispatch.HookCircle.__init__.__defaults__", (0.05,))
+    monkeypatch.setattr("draftcritic.review._hook_dispatch.HookDispatcher.__init__.__defaults__", (0.05,))
     listener = Listener()
     result, _ = await review(DRAFT, ScriptedCriticModel([APPROVE]), hooks=[Hangs(), listener])
     assert result.verdict == "approve"

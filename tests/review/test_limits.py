@@ -246,8 +246,8 @@ class TestBudgets:
 class TestCircuit:
     @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.ERROR])
     def test_failures_of_the_service_and_of_a_probe_open_it_and_good_ones_close_it(self, failure):
-        clock, told = Clock(), []
-        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t), clock=clock)
+        clock, noted = Clock(), []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: noted.append(t), clock=clock)
         for _ in range(2):
             limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), failure)
         probed(limiter, failure)
@@ -261,7 +261,7 @@ class TestCircuit:
         assert admitted(limiter) == ["circuit_open"]
         first.settle(call(), None)
         assert admitted(limiter) == ["ok"]
-        assert told == [("m", "open"), ("m", "half_open"), ("m", "closed")]
+        assert noted == [("m", "open"), ("m", "half_open"), ("m", "closed")]
 
     def test_failures_that_only_drafts_bring_about_open_nothing(self):
         limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO))
@@ -306,8 +306,8 @@ class TestCircuit:
 
     @pytest.mark.parametrize("asked", [5.0, 90.0, None])
     def test_a_rate_limit_leaves_the_circuit_alone_and_the_model_too_for_as_long_as_it_asks(self, asked):
-        clock, told = Clock(), []
-        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t), clock=clock)
+        clock, noted = Clock(), []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: noted.append(t), clock=clock)
         permits = [limiter.admit("m") for _ in range(8)]
         for permit in permits:
             permit.settle(ModelCall("m", "m", error_type="E"), Failure.RATE_LIMITED, retry_after=asked)
@@ -319,7 +319,7 @@ class TestCircuit:
         limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.RATE_LIMITED, retry_after=asked)
         clock.now += asked or 1.9
         assert admitted(limiter) == ["ok" if asked else "rate_limited"]
-        assert told == []
+        assert noted == []
 
     def test_a_stopped_review_frees_its_probe_and_says_nothing(self):
         clock = Clock()
@@ -433,8 +433,8 @@ class TestOtherRules:
         assert admitted(limiter) == ["ok"]
 
     def test_an_open_circuit_outlives_a_change_unless_its_own_rules_have_changed(self):
-        told = []
-        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: told.append(t))
+        noted = []
+        limiter = Limiter(LimitRules(circuit=OPENS_AT_TWO), on_circuit=lambda *t: noted.append(t))
         for _ in range(2):
             limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
         probed(limiter)
@@ -442,7 +442,7 @@ class TestOtherRules:
         assert admitted(limiter) == ["circuit_open"]
         limiter.use(LimitRules(circuit=CircuitRules()))
         assert admitted(limiter) == ["ok"]
-        assert told == [("m", "open"), ("m", "closed")]
+        assert noted == [("m", "open"), ("m", "closed")]
 
 
 def test_threads_get_no_more_than_there_is():
@@ -477,9 +477,9 @@ def test_a_forked_child_counts_from_zero_even_when_the_lock_was_held():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_tells_that_its_circuits_are_closed_and_settles_nothing_of_its_parent():
-    told = []
+    noted = []
     limiter = Limiter(
-        LimitRules(max_concurrency=1, circuit=OPENS_AT_TWO), on_circuit=lambda *circuit: told.append(circuit)
+        LimitRules(max_concurrency=1, circuit=OPENS_AT_TWO), on_circuit=lambda *circuit: noted.append(circuit)
     )
     for _ in range(2):
         limiter.admit("m").settle(ModelCall("m", "m", error_type="E"), Failure.ERROR)
@@ -487,9 +487,9 @@ def test_a_forked_child_tells_that_its_circuits_are_closed_and_settles_nothing_o
     inherited = limiter.admit("another")
     child = os.fork()
     if child == 0:
-        whole = told == [("m", "open"), ("m", "closed")]
+        whole = noted == [("m", "open"), ("m", "closed")]
         own = limiter.admit("m")
         inherited.settle(call(), None)
         os._exit(0 if whole and own is not GateReason.CIRCUIT_OPEN and admitted(limiter) == ["budget"] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert told == [("m", "open")]
+    assert noted == [("m", "open")]

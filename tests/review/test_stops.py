@@ -14,7 +14,7 @@ import pytest
 from support.reviewing import APPROVE, DRAFT
 
 from draftcritic.core import Mode, Policy
-from draftcritic.review import Critic, TimedCaller, contained
+from draftcritic.review import Critic, TimedCaller, contain_exit
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
 LONG = 30.0
@@ -73,7 +73,7 @@ def test_what_a_signal_handler_raises_passes():
 
 def test_an_ordinary_exception_is_itself():
     error = KeyError("x")
-    assert contained(error) is error
+    assert contain_exit(error) is error
 
 
 def test_a_critics_model_that_exits_leaves_the_application_running():

@@ -1,7 +1,7 @@
 """Recognises a draft that is nothing but an acknowledgement: thanks, agreement, a greeting, a goodbye.
 
 The words stand in `acknowledgements/`, one file a language. A draft is one when it can be laid out, from its first
-word to its last, in phrases of one language with at least one of its acknowledgements among them: one foreign word is
+word to its last, in phrases of one language with at least one of its acknowledgements among them: one other word is
 enough to make it something else.
 """
 

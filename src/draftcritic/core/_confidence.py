@@ -164,7 +164,7 @@ class Support(NamedTuple):
 
     Attributes:
         confidence: the lowest of what the application, the request and the documents give.
-        invalid: one of the logs holds values that are not finite numbers or lists.
+        invalid: one of the logs has values that are not finite numbers or lists.
         hits: every sensitive tag that was met, those of the application first.
         server_hits: those of them that did not come from the request alone.
     """

@@ -1,4 +1,4 @@
-"""Tells the language of a short text by its script and its most frequent words; good enough to choose a message."""
+"""Detects the language of a short text by its script and its most frequent words; good enough to choose a message."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LONGEST = 2000
 
 
 def language_of(text: str, least: int = 1) -> str | None:
-    """Return the ISO 639-1 code of the language of `text`, None when it cannot be told.
+    """Return the ISO 639-1 code of the language of `text`, None when it is unknown.
 
     In Latin script `least` of its frequent words are needed. Known are ar de en es fr he hi it ja ko nl pl pt ru sv tr
     uk zh.

@@ -166,7 +166,7 @@ class FabricationMode(Word):
 
 
 class OnFailure(Word):
-    """The verdict that stands in for a critic that failed."""
+    """The verdict that replaces a critic that failed."""
 
     APPROVE = "approve"
     REFUSE = "refuse"

@@ -1,4 +1,4 @@
-"""The two moments around the critic's model call, for whoever listens."""
+"""The two moments around the critic's model call, for listeners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ObservabilityHook(Protocol):
     async def on_llm_end(self, model: str, output: str, usage: Mapping[str, Any], run_id: str) -> None:
         """The model has answered, or failed: then `output` is empty and `usage` too.
 
-        `usage` holds `input_tokens` and `output_tokens` as far as the provider reported them.
+        `usage` has `input_tokens` and `output_tokens` as far as the provider reported them.
         """
         ...
 

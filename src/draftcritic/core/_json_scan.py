@@ -49,7 +49,7 @@ class Pairs(list[tuple[str, Any]]):
 
 
 class TooBrokenError(ValueError):
-    """The text nests too deeply or holds too many objects, or broken ones, to be anything but hostile."""
+    """The text nests too deeply or has too many objects, or broken ones, to be anything but hostile."""
 
 
 @dataclass
@@ -113,7 +113,7 @@ def every_object(text: str) -> list[Pairs]:
     Objects inside of a listed one are not listed.
 
     Raises:
-        TooBrokenError: the text holds too many objects, or broken ones, or nests too deeply.
+        TooBrokenError: the text has too many objects, or broken ones, or nests too deeply.
     """
     source, found, at, broken, read = _Source(text), list[Pairs](), 0, 0, 0
     while event := _OBJECT.search(source.text, at):

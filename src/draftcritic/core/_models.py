@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 UNKNOWN = "unknown"
-"""The SKU of a model that cannot be told."""
+"""The SKU of a model that is unknown."""
 OTHER = "other"
 """The label of every SKU beyond the bound of `SkuBound`."""
 MAX_SKU_CHARS = 64

@@ -1,4 +1,4 @@
-"""How much reviewing may cost: plain values, whoever keeps to them."""
+"""How much reviewing may cost: plain values."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ characters a token, and at most 24,000 of a language that has one a character.""
 MAX_WINDOWS = 4
 """Prompts that `enforce` may ask about one draft, when it is longer than the budget of one prompt."""
 DEFAULT_REVISION = "I need to correct my last answer before you rely on it. Please ask me again."
-"""Stands in for the draft when the critic says `revise` and gives no text."""
+"""Replaces the draft when the critic says `revise` and gives no text."""
 DEFAULT_REFUSAL = "I can't help with that request."
-"""Stands in for the draft when the critic says `refuse` and gives no message."""
+"""Replaces the draft when the critic says `refuse` and gives no message."""
 
 
 @dataclass(frozen=True)
@@ -178,14 +178,14 @@ class Policy:
     Attributes:
         confidence_threshold: the legacy gate fires below it, 0 to 1.
         selective_gate: skip trivial acknowledgements instead of firing on low confidence.
-        sensitive_tags: tags beside those of the preferences.
+        sensitive_tags: tags in addition to those of the preferences.
         preferences: the rules of the domain.
         read_only_tools: names of tools that change nothing; a call of any other tool fires the selective gate.
         trivial_ack_patterns: regular expressions for acknowledgements, in place of the built-in ones.
         gate: replaces the default gate.
         fabrication_mode: what a fabrication finding leads to.
         fabrication_refuse_threshold: see `FABRICATION_REFUSE_THRESHOLD`.
-        identifier_keys: keys of identifiers beside the built-in ones.
+        identifier_keys: keys of identifiers in addition to the built-in ones.
         identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
         never_flag: words and tokens that no fabrication finding is about.
         tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
@@ -199,7 +199,7 @@ class Policy:
         fail_closed_tags: sensitive tags whose turns are refused when the critic fails, whatever `on_failure` says.
         default_revision: see `DEFAULT_REVISION`.
         default_refusal: see `DEFAULT_REFUSAL`.
-        refusal_texts: what stands in for a refused draft, by the code of the language of the conversation, `*` for any
+        refusal_texts: what replaces a refused draft, by the code of the language of the conversation, `*` for any
             other; wins over the words of the critic.
         on_limit: what `enforce` does with a draft that a limit keeps from its reflection.
         on_refused_calls: what `enforce` does with the tool calls of a message whose text is refused.
@@ -276,7 +276,7 @@ class Policy:
         return self.refusal_texts.get(language) or self.refusal_texts.get("*")
 
     def localized(self, text: str | None, turn: Turn) -> str | None:
-        """Return a text that stands in for a draft: the built-in ones in the language of the conversation."""
+        """Return a text that replaces a draft: the built-in ones in the language of the conversation."""
         like = {DEFAULT_REFUSAL: refusal_like, DEFAULT_REVISION: revision_like}.get(text or "")
         if like is None:
             return text

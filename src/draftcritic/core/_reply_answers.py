@@ -58,7 +58,7 @@ class Answer:
 def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] = ()) -> Answer | None:
     """Read one object; None when it has no verdict field, or one that lists the choices.
 
-    An object with one key that holds another object is an envelope: what is in it is read.
+    An object with one key with another object in it is an envelope: what is in it is read.
 
     Args:
         item: a complete object.
@@ -103,7 +103,7 @@ def is_array(value: Any) -> bool:
 
 
 def _opened(item: Pairs, token: str | None) -> tuple[dict[str, list[Any]], Pairs, bool]:
-    """Return the fields of an object or of what its envelope holds, that object, and whether the token is there."""
+    """Return the fields of an object or of what is in its envelope, that object, and whether the token is there."""
     own = False
     for _ in range(_MAX_ENVELOPES + 1):
         fields: dict[str, list[Any]] = {}

@@ -42,7 +42,7 @@ class Echoes:
             return True
 
     def holds_text(self, part: str) -> bool:
-        """Whether a text holds this part as it is."""
+        """Whether a text contains this part as it is."""
         return any(part in text for text in self._texts)
 
     @cached_property
@@ -137,7 +137,7 @@ def own_verdict(reading: Reading, echoes: Echoes) -> Own:
 
 
 def _voting(reading: Reading, certain: bool) -> list[Answer]:
-    """Return the objects that may be the critic's own, and the echoes that stand in for one."""
+    """Return the objects that may be the critic's own, and the echoes that replace one."""
     if certain:
         return [
             *(answer for answer in reading.answers if answer.own or not answer.echo),

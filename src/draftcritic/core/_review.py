@@ -77,7 +77,7 @@ class ModelCall:
         finish_reason: why the model stopped, in the provider's word.
         error_type: the qualified name of the exception that ended the call.
         latency_s: seconds from the call to its end.
-        shared: the call was made for another review of the same draft: its usage is told there, and unknown here.
+        shared: the call was made for another review of the same draft: its usage is reported there, and unknown here.
         omitted: characters that the prompt's budget left out.
     """
 
@@ -121,7 +121,7 @@ class Limited:
 
     Attributes:
         closed: the settings let no such draft pass.
-        text: the text that stands in for the draft when `closed`.
+        text: the text that replaces the draft when `closed`.
     """
 
     kind: ClassVar[OutcomeKind] = OutcomeKind.LIMITED
@@ -177,7 +177,7 @@ class Forced:
 
     Attributes:
         verdict: revise, or refuse with `text` as the safe message.
-        text: the text that stands in for the draft.
+        text: the text that replaces the draft.
         overruled: how the reflection ended that would have let the draft pass, when there was one.
     """
 
@@ -194,7 +194,7 @@ class Failed:
     Attributes:
         failure: in which way.
         closed: the draft does not pass.
-        text: the text that stands in for the draft when `closed`.
+        text: the text that replaces the draft when `closed`.
         error_type: the qualified name of the exception, when there was one.
         call: the model call as far as it came.
     """
@@ -265,7 +265,7 @@ class Review:
 
     @property
     def reflection(self) -> Judged | Failed | None:
-        """How the reflection ended, when there was one, whoever reached the verdict."""
+        """How the reflection ended, when there was one, no matter who reached the verdict."""
         if isinstance(self.outcome, Forced):
             return self.outcome.overruled
         return self.outcome if isinstance(self.outcome, (Judged, Failed)) else None

@@ -16,7 +16,7 @@ from draftcritic.langchain._event_loops import LoopGoneError, OnLoop, OwnLoop, a
 from draftcritic.langchain._identity import IdentityKey
 from draftcritic.langchain._own_calls import OwnPrompts, isolated_config, isolated_context, isolated_model, untraced
 from draftcritic.review._calls import NoThreadError, TimedCaller, within
-from draftcritic.review._failures import causes_of, contained
+from draftcritic.review._failures import causes_of, contain_exit
 from draftcritic.review._ports import PromptMessage, Reply
 from draftcritic.review._scope import reviewing
 
@@ -219,7 +219,7 @@ class ChatModelCritic:
                 return await model.ainvoke(messages, config=isolated_config(mark))
             except (SystemExit, KeyboardInterrupt) as stop:
                 # A task that raises these ends its loop.
-                error = contained(stop)
+                error = contain_exit(stop)
                 raise error from error.__cause__
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-from draftcritic.review._call_slots import Place, current_place
-from draftcritic.review._failures import contained
+from draftcritic.review._call_slots import CallSlot, current_place
+from draftcritic.review._failures import contain_exit
 
 _POLL = 0.1
 """Seconds between two looks at whether the loop still runs."""
@@ -87,7 +87,7 @@ class OnLoop:
             return
         error = task.exception()
         if error is not None:
-            self._outcome.set_exception(contained(error))
+            self._outcome.set_exception(contain_exit(error))
         else:
             self._outcome.set_result(task.result())
 
@@ -236,7 +236,7 @@ def _ran(loop: asyncio.AbstractEventLoop) -> bool:
     return True
 
 
-def _follow(make: Making, outcome: Future[Any], place: Place | None) -> None:
+def _follow(make: Making, outcome: Future[Any], place: CallSlot | None) -> None:
     task = asyncio.ensure_future(make())
 
     def ended(_: object) -> None:
@@ -247,7 +247,7 @@ def _follow(make: Making, outcome: Future[Any], place: Place | None) -> None:
         elif task.cancelled():
             outcome.set_exception(RuntimeError("cancelled itself"))
         elif (error := task.exception()) is not None:
-            outcome.set_exception(contained(error))
+            outcome.set_exception(contain_exit(error))
         else:
             outcome.set_result(task.result())
 

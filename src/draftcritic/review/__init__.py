@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from draftcritic.core._exception_place import qualified_name
 from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
-from draftcritic.review._call_slots import Place, current_place
+from draftcritic.review._call_slots import CallSlot, current_place
 from draftcritic.review._calls import NoThreadError, TimedCaller, within
-from draftcritic.review._failures import causes_of, classify, contained
+from draftcritic.review._failures import causes_of, classify, contain_exit
 from draftcritic.review._file_watch import Stamp, WatchedFile, stamp_of
 from draftcritic.review._hook_dispatch import HOOK_GROUP, load_hooks
 from draftcritic.review._limits import Limiter
@@ -46,6 +46,7 @@ __all__ = [
     "INTERNAL",
     "QUEUE_FULL",
     "BackgroundRunner",
+    "CallSlot",
     "Critic",
     "CriticModel",
     "Limiter",
@@ -56,7 +57,6 @@ __all__ = [
     "NullObserver",
     "NullRecord",
     "Permit",
-    "Place",
     "PromptMessage",
     "Reply",
     "ReviewLimits",
@@ -69,7 +69,7 @@ __all__ = [
     "activation",
     "causes_of",
     "classify",
-    "contained",
+    "contain_exit",
     "current_activation",
     "current_mark",
     "current_place",

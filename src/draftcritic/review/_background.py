@@ -1,4 +1,4 @@
-"""Runs reviews beside the application: a bounded queue and few daemon threads, per process."""
+"""Runs reviews in the background: a bounded queue and few daemon threads, per process."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class BackgroundRunner:
         capacity: jobs that may wait at most.
         capacity_bytes: memory that waiting jobs may hold, as far as they say their size. A single job may hold any.
         shutdown_timeout: seconds that `close` waits for jobs.
-        on_drop: told the reason of each lost job: `queue_full`, `shutdown`, or `error` when it raised.
-        on_depth: told by how much the number of waiting jobs has changed.
+        on_drop: called with the reason of each lost job: `queue_full`, `shutdown`, or `error` when it raised.
+        on_depth: called with how much the number of waiting jobs has changed.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class BackgroundRunner:
 
         Args:
             job: what to run.
-            size: returns how many bytes the job holds while it waits; asked only when others wait already.
+            size: returns how many bytes the job keeps while it waits; asked only when others wait already.
         """
         waiting = _Waiting(0, job, size() if size is not None and self._depth else 0)
         displaced = None
@@ -130,7 +130,7 @@ class BackgroundRunner:
         self._tell(self._on_depth, 1 - inherited - (displaced is not None))
         return True
 
-    def turns_away(self) -> bool:
+    def would_reject(self) -> bool:
         """Whether a job of this thread would not be taken now, whatever its size; it is counted as lost then.
 
         To be asked before a job is made: those that are lost need not be made.
@@ -144,7 +144,7 @@ class BackgroundRunner:
         self._tell(self._on_drop, refused)
         return True
 
-    def keeps(self) -> bool:
+    def claim_result(self) -> bool:
         """Whether the job that this thread runs still counts: False when it was counted already, as lost by `close`.
 
         True is said once, and after it the job is not counted as lost any more.
@@ -269,7 +269,7 @@ class BackgroundRunner:
             job()
         except BaseException as error:  # what it raises to end its thread, too, ends only the job
             _logger.warning("a background job failed with %s", described(error))
-            if self.keeps():
+            if self.claim_result():
                 self._tell(self._on_drop, ERROR)
         finally:
             with self._lock:

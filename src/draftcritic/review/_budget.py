@@ -1,4 +1,4 @@
-"""Counts what was spent within the last minute or hour. Pure: every call is told the time. Needs a lock around it."""
+"""Counts what was spent within the last minute or hour. Pure: every call gets the time. Needs a lock around it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR = 3600.0
 _RECENT = 8
 """Calls that the average of a SKU remembers, roughly."""
 _MAX_SKUS = 256
-"""SKUs that are told apart; more than an agent uses, and a bound where names come from outside."""
+"""SKUs that are counted separately; more than an agent uses, and a bound where names come from outside."""
 
 
 class SlidingSum:

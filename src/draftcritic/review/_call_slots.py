@@ -1,4 +1,4 @@
-"""Counts the calls of foreign code that were given up, for as long as anything of them runs."""
+"""Counts the calls of third-party code that were given up, for as long as anything of them runs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class _GivenUp:
     """The places of this process that only given-up code still holds."""
 
     def __init__(self) -> None:
-        self.places: set[Place] = set()
+        self.places: set[CallSlot] = set()
         after_fork(self.forget)
 
     def forget(self) -> None:
-        """Start anew in a forked child, which has none of the threads."""
+        """Start again in a forked child, which has none of the threads."""
         self.places = set()
 
 
-class Place:
+class CallSlot:
     """The place of one call among those that may run at once: held by each thread that works for it."""
 
     __slots__ = ("_holders", "_lock", "queued")
@@ -61,14 +61,14 @@ class Place:
 
 
 _given_up = _GivenUp()
-_current: ContextVar[Place | None] = ContextVar("draftcritic_place", default=None)
+_current: ContextVar[CallSlot | None] = ContextVar("draftcritic_place", default=None)
 
 
-def current_place() -> Place | None:
+def current_place() -> CallSlot | None:
     """Return the place of the call that the current code works for."""
     return _current.get()
 
 
 def given_up() -> int:
-    """Return how many calls run on in this process though nobody waits for them any more."""
+    """Return how many calls run on in this process though no one waits for them any more."""
     return len(_given_up.places)

@@ -1,4 +1,4 @@
-"""Waits for foreign code no longer than agreed: blocking calls, awaitables, and coroutines from synchronous code."""
+"""Time limits for third-party code: blocking calls, awaitables, and coroutines from synchronous code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from draftcritic.review._call_slots import MOST_GIVEN_UP, current_place
-from draftcritic.review._failures import contained
+from draftcritic.review._failures import contain_exit
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class _Call(Generic[T]):
         try:
             self._result = function()
         except BaseException as error:
-            self._error = contained(error)
+            self._error = contain_exit(error)
         finally:
             self.leave()
 
@@ -103,7 +103,7 @@ class _Call(Generic[T]):
 class TimedCaller:
     """Runs blocking calls with a time limit, each in a daemon thread that serves the next call afterwards.
 
-    A call that outlives its limit keeps its thread, which ends with the call, and its `Place`; the next call gets
+    A call that outlives its limit keeps its thread, which ends with the call, and its `CallSlot`; the next call gets
     another one. No thread exists before the first call, an idle one ends after a while, and none keeps the process
     alive. Context variables are the callee's business.
 
@@ -125,7 +125,7 @@ class TimedCaller:
     def call(self, function: Callable[[], T], timeout: float) -> T:
         """Return what `function` returns, or raise what it raises.
 
-        At the end of the interpreter no thread can be started. A thread of the plugin's own, which nobody waits for
+        At the end of the interpreter no thread can be started. A thread of the plugin's own, which no one waits for
         longer than the shutdown limit, then makes the call itself.
 
         Raises:
@@ -281,7 +281,7 @@ class TimedCaller:
 async def within(awaitable: Awaitable[T], timeout: float) -> T:
     """Await no longer than `timeout` seconds, and return at once when time is up or the caller is cancelled.
 
-    Unlike `asyncio.wait_for`, it does not wait for what it cancels, so a stubborn awaitable holds nobody up.
+    Unlike `asyncio.wait_for`, it does not wait for what it cancels, so a stubborn awaitable delays no one.
 
     Raises:
         TimeoutError: it has not ended in time.
@@ -300,12 +300,12 @@ async def within(awaitable: Awaitable[T], timeout: float) -> T:
         raise RuntimeError("cancelled itself")
     error = task.exception()
     if error is not None:
-        raise contained(error)
+        raise contain_exit(error)
     return task.result()
 
 
 def _forget(task: asyncio.Future[Any]) -> None:
-    """Look at the end of a task nobody waits for, so that asyncio does not report it."""
+    """Look at the end of a task no one waits for, so that asyncio does not report it."""
     if not task.cancelled():
         task.exception()
 

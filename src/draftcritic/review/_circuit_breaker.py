@@ -1,4 +1,4 @@
-"""Waits as long as a provider asks after a rate limit. Pure: calls are told the time. Needs a lock around it."""
+"""Waits as long as a provider asks after a rate limit. Pure: calls get the time. Needs a lock around it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Breaker:
         return self._suspect
 
     def probe_begun(self, until: float) -> int:
-        """Note that a probe is asked, which has ended at `until` even if nobody says so; return its generation."""
+        """Note a probe that counts as ended at `until`, and return its generation."""
         self._probe_until = until
         return self.generation
 

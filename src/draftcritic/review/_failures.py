@@ -250,7 +250,7 @@ def _fault_of_one(error: BaseException) -> Fault | None:
 
 
 def unbilled(error: BaseException) -> bool:
-    """Whether a call that ended with `error` was surely not billed: it was refused, or nobody could be reached."""
+    """Whether a call that ended with `error` was surely not billed: it was refused, or no server could be reached."""
     for each in causes_of(error):
         statuses = statuses_of(each)
         if _TOO_MANY_REQUESTS in statuses or _is_called(each, (*_RATE_LIMIT_NAMES, *_UNCONNECTED)):
@@ -269,10 +269,11 @@ def _is_called(error: BaseException, parts: tuple[str, ...]) -> bool:
     return any(part in kind.__name__ for kind in type(error).__mro__ for part in parts)
 
 
-def contained(stop: BaseException) -> BaseException:
-    """Return what the caller of foreign code is to see of an exception that it raised.
+def contain_exit(stop: BaseException) -> BaseException:
+    """Return what the caller of third-party code is to see of an exception that it raised.
 
-    An ordinary exception is itself. A `SystemExit`, `GeneratorExit` or `CancelledError` of its own ends nobody else: it
+    An ordinary exception is returned unchanged. A `SystemExit`, `GeneratorExit` or `CancelledError` of its own ends
+    no other code: it
     comes out as a `RuntimeError` that it caused. What comes from outside stays as it is: a `KeyboardInterrupt` in the
     main thread, and what a signal handler of the application has raised there.
     """

@@ -27,7 +27,7 @@ def stamp_of(path: str | PathLike[str]) -> Stamp:
 
 
 class WatchedFile:
-    """Has a file read anew when it is not what was last read of it: by one reader at a time, and until one succeeds.
+    """Has a file read again when it is not what was last read of it: by one reader at a time, and until one succeeds.
 
     A file that another one replaces, or a link that turns to another one, has changed, too.
 

@@ -1,4 +1,4 @@
-"""Tells hooks of the critic's model call, and keeps their trouble away from everybody else."""
+"""Dispatches the critic's model call to hooks, and isolates their errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HOOK_TIMEOUT = 5.0
 _logger = logging.getLogger(__name__)
 
 
-class HookCircle:
-    """The hooks of one critic, told one after the other in the order they were given."""
+class HookDispatcher:
+    """The hooks of one critic, called one after the other in the order they were given."""
 
     def __init__(self, hooks: Sequence[ObservabilityHook], timeout: float = HOOK_TIMEOUT) -> None:
         self._hooks = tuple(hooks)
@@ -49,7 +49,7 @@ class HookCircle:
                 answer = speak(getattr(hook, moment))
                 if answer is not None:  # a plain method is forgiven
                     await within(answer, self._timeout)
-            except Exception as error:  # a hook is foreign code
+            except Exception as error:  # a hook is third-party code
                 _logger.warning(
                     "the hook %s failed in %s with %s",
                     qualified_name(type(hook)),
@@ -70,7 +70,7 @@ def load_hooks() -> tuple[ObservabilityHook, ...]:
 def _loaded(entry: EntryPoint) -> ObservabilityHook | None:
     try:
         return _hook_of(entry.load())
-    except Exception as error:  # foreign code
+    except Exception as error:  # third-party code
         _logger.warning(
             "failed to load the hook %r (%s): %s; an entry point must name an object with on_llm_start and on_llm_end",
             entry.name,

@@ -22,7 +22,7 @@ from draftcritic.review._ports import Permit
 
 _LOW_64_BITS = (1 << 64) - 1
 _MAX_SKUS = 256
-"""SKUs that are told apart; more than an agent uses, and a bound where names come from outside."""
+"""SKUs that are counted separately; more than an agent uses, and a bound where names come from outside."""
 _LOOPS_PER_MINUTE = 10
 """Drafts reflected on in a minute whose prompt repeats a question of the critic: enough for a user who quotes one, and
 an end for a critic that asks a model whose answers are reviewed in turn."""
@@ -41,10 +41,10 @@ class Limiter:
     `TraceIdRatioBased`: a share of traces below the application's own lies within those that it records.
 
     Args:
-        rules: what holds; see `use`.
+        rules: the rules in force; see `use`.
         draws: sample by a random number for each outermost run: a trace id may come from a client, which could choose
             one that is not in the sample.
-        on_circuit: told the SKU and the new state whenever a circuit changes.
+        on_circuit: called with the SKU and the new state whenever a circuit changes.
         clock: seconds that never go backwards.
     """
 

@@ -46,8 +46,8 @@ from draftcritic.core._turn import Turn
 from draftcritic.grounding._findings import FabricationFinding
 from draftcritic.grounding._policy_check import decide_fabrication
 from draftcritic.review._calls import TimedCaller
-from draftcritic.review._failures import contained
-from draftcritic.review._hook_dispatch import HookCircle
+from draftcritic.review._failures import contain_exit
+from draftcritic.review._hook_dispatch import HookDispatcher
 from draftcritic.review._ports import NoLimits, NullRecord, ReviewLimits, ReviewObserver
 from draftcritic.review._reflector import ModelSource, Reflector
 from draftcritic.review._reply_check import Judge
@@ -76,7 +76,7 @@ class Critic:
         policy: the rules that drafts are judged by.
         mode: how far a review goes.
         observer: writes the reviews down.
-        hooks: told of each call of the critic's model.
+        hooks: notified of each call of the critic's model.
         limits: keeps drafts from the model call; None for no limits.
         sharing: lets reviews of the same draft share a call; None lets each have its own.
     """
@@ -99,7 +99,7 @@ class Critic:
             policy,
             self._judge,
             observer,
-            HookCircle(hooks),
+            HookDispatcher(hooks),
             limits=limits or NoLimits(),
             sharing=sharing or _OWN,
             in_parts=mode is Mode.ENFORCE,
@@ -127,7 +127,7 @@ class Critic:
         Args:
             turn: the draft with what may ground it.
             model: whom to ask when the gate fires.
-            origin: where the draft stands in its trace; a value of the observer's `capture`.
+            origin: where the draft is in its trace; a value of the observer's `capture`.
             findings: what a fabrication check outside found; None lets the policy decide on a check here.
             wanted: asked once, at the end: False leaves the review unrecorded, as its draft was counted as lost.
         """
@@ -206,7 +206,7 @@ class Critic:
         return ComputeStep(function, arguments, turn, text, self._checks)
 
     def _localized(self, progress: Progress, outcome: Outcome) -> Outcome:
-        """Return the outcome with the text that may stand in for the draft, in the language of the conversation."""
+        """Return the outcome with the text that may replace the draft, in the language of the conversation."""
         if isinstance(outcome, (Judged, Forced)):
             refuses, stands_in = outcome.verdict is Verdict.REFUSE, outcome.verdict is not Verdict.APPROVE
         elif isinstance(outcome, (Failed, Limited)):
@@ -268,8 +268,8 @@ class Critic:
             return assess(turn, self._policy, findings=findings)
         except Exception:
             raise
-        except BaseException as stop:  # of a gate or pattern that is foreign code
-            error = contained(stop)
+        except BaseException as stop:  # of a gate or pattern that is third-party code
+            error = contain_exit(stop)
             raise error from error.__cause__
 
     def _unasked(self, assessment: Assessment, forced: Forced | None) -> Outcome | None:

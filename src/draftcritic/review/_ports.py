@@ -95,7 +95,7 @@ class ReviewObserver(Protocol):
     """Writes reviews down. No method raises."""
 
     def capture(self, run_id: Any = None) -> Any:
-        """Return where the current code stands in its trace; opaque to the engine.
+        """Return where the current code is in its trace; opaque to the engine.
 
         Args:
             run_id: the id of the LangChain run that is open here, when known.
@@ -175,7 +175,7 @@ class ReviewLimits(Protocol):
 
         Args:
             trace_id: returns the trace; None when the draft stands in none.
-            run_id: stands in for the trace.
+            run_id: replaces the trace.
             signals: what holds for the draft: some may always be worth a reflection.
             root_run: what the drafts of one outermost run have in common; None when that is not known.
         """
@@ -193,7 +193,7 @@ class ReviewLimits(Protocol):
         Args:
             sku: the SKU of the model as far as it is known before the call.
             size: characters of the prompt.
-            lasts: seconds after which the call has ended even if nobody says so.
+            lasts: seconds after which the call has ended even without a report of its end.
             ids: the user and the conversation of the draft, as far as they are known.
             calls: how many calls, one after the other, are let through or forbidden together.
         """

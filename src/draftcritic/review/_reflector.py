@@ -17,10 +17,10 @@ from draftcritic.core._policy import Policy, Rule
 from draftcritic.core._prompt import Prompt
 from draftcritic.core._review import Assessment, Failed, Judged, ModelCall, Usage
 from draftcritic.core._turn import Turn
-from draftcritic.review._call_slots import MOST_GIVEN_UP, Place, given_up
+from draftcritic.review._call_slots import MOST_GIVEN_UP, CallSlot, given_up
 from draftcritic.review._calls import QUEUE_TIMEOUTS, BusyError, TimedCaller
 from draftcritic.review._failures import Fault, classify, fault_of, unbilled
-from draftcritic.review._hook_dispatch import HookCircle
+from draftcritic.review._hook_dispatch import HookDispatcher
 from draftcritic.review._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
 from draftcritic.review._reflection import (
     Prober,
@@ -84,8 +84,8 @@ class Reflector:
     Args:
         policy: the rules that drafts are judged by.
         judge: says what replies mean.
-        observer: tells which trace a draft stands in.
-        hooks: told of each call of the critic's model.
+        observer: tells the trace of a draft.
+        hooks: notified of each call of the critic's model.
         limits: may forbid the call.
         sharing: knows the calls of other reviews.
         in_parts: ask about a draft that is too long for one prompt in parts.
@@ -96,7 +96,7 @@ class Reflector:
         policy: Policy,
         judge: Judge,
         observer: ReviewObserver,
-        hooks: HookCircle,
+        hooks: HookDispatcher,
         *,
         limits: ReviewLimits,
         sharing: Sharing,
@@ -136,7 +136,7 @@ class Reflector:
             key = self._key(turn, rules, assessment, model)
             question = _Question(progress, assessment, model, rules)
             return (yield from self._answer(question, key))
-        except Exception as error:  # the model and its provider are foreign code
+        except Exception as error:  # the model and its provider are third-party code
             _logger.debug("the reflection failed with %s", described(error))
             return self._judge.failed(
                 classify(error), assessment, error_type=qualified_name(type(error)), call=progress.call
@@ -190,7 +190,7 @@ class Reflector:
                 found = found.asked
             if found is not None:
                 return found
-            # Nobody has asked, or who did came to nothing.
+            # There was no call, or it failed.
             flight = self._sharing.start(key)
             if flight is not None:
                 return flight
@@ -238,7 +238,7 @@ class Reflector:
             return GateReason.CIRCUIT_OPEN  # a model that hangs is one that fails
         # Hooks are called twice; one timeout is for a busy loop.
         lasts = (QUEUE_TIMEOUTS + 2) * self._policy.timeout + 2 * self._hooks.limit
-        model, progress, place = question.model, question.progress, Place()
+        model, progress, place = question.model, question.progress, CallSlot()
         size, calls = sum(prompt.size for prompt in prompts), len(prompts)
         permit = self._limits.admit(normalise_sku(model.name), size, lasts * calls, _ids_of(progress.turn), calls=calls)
         if isinstance(permit, GateReason):
@@ -271,7 +271,7 @@ class Reflector:
                 self._prober.ask(model, progress.record)
             progress.call = _together(before, progress.call)
 
-    def _ask_all(self, question: _Question, prompts: Sequence[Prompt], place: Place) -> Generator[Step, Any, Asked]:
+    def _ask_all(self, question: _Question, prompts: Sequence[Prompt], place: CallSlot) -> Generator[Step, Any, Asked]:
         """Ask until a part is refused, or the critic's model is out of service."""
         asked = yield from self._ask(question.progress, question.model, prompts[0], place)
         parts = [asked]
@@ -341,7 +341,9 @@ class Reflector:
             return ()
         return found
 
-    def _ask(self, progress: Progress, model: CriticModel, prompt: Prompt, place: Place) -> Generator[Step, Any, Asked]:
+    def _ask(
+        self, progress: Progress, model: CriticModel, prompt: Prompt, place: CallSlot
+    ) -> Generator[Step, Any, Asked]:
         """Ask, and tell record and hooks before and, however it ends, after."""
         run_id, record = progress.turn.run_id, progress.record
         name, messages = model.name, model.messages(to_messages(prompt))
@@ -375,7 +377,7 @@ class Reflector:
         try:
             yield AwaitStep(make, self._caller, self._hooks.limit) if waits else LeaveStep(make)
         except Exception as error:
-            _logger.warning("the hooks could not be told: %s", qualified_name(type(error)))
+            _logger.warning("the hooks could not be called: %s", qualified_name(type(error)))
 
 
 def _together(before: ModelCall | None, call: ModelCall | None) -> ModelCall | None:

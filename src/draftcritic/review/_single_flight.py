@@ -51,7 +51,7 @@ class Asked:
 
 
 class Flight:
-    """A call under way that others may wait for. Whoever has started it must `land` it exactly once."""
+    """A call under way that others may wait for. The caller that started it must `land` it exactly once."""
 
     def __init__(self) -> None:
         self._landed = threading.Event()
@@ -88,7 +88,7 @@ class Flight:
                 landed.set_result(None)
 
         def wake() -> None:
-            # A loop that is closed has nobody left who waits.
+            # A loop that is closed has no waiters.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle)
 
@@ -143,7 +143,7 @@ class Sharing:
             return flight
 
     def give_up(self, key: Hashable, flight: Flight) -> None:
-        """Let the next review ask anew: a call has lasted longer than it may, and its review may never go on."""
+        """Let the next review ask again: a call has lasted longer than it may, and its review may never go on."""
         with self._lock:
             if self._flights.get(key) is flight:
                 del self._flights[key]

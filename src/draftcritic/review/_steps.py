@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from draftcritic.core._review import Assessment, ModelCall, Review
 from draftcritic.core._turn import Turn
-from draftcritic.review._call_slots import Place
+from draftcritic.review._call_slots import CallSlot
 from draftcritic.review._calls import NoThreadError, TimedCaller, run_coroutine
 from draftcritic.review._ports import CriticModel, NullRecord, Reply, ReviewRecord
 
@@ -36,7 +36,7 @@ class Progress:
 
     Attributes:
         turn: what is reviewed.
-        origin: where the draft stands in its trace.
+        origin: where the draft is in its trace.
         wanted: whether the review may still be written down; asked once, at its end.
         record: follows the review.
         assessment: what the deterministic part found, when it came so far.
@@ -78,7 +78,7 @@ class AskStep:
     messages: Sequence[Any]
     timeout: float
     record: ReviewRecord
-    place: Place
+    place: CallSlot
 
     def run(self) -> Reply:
         """Ask with the blocking call."""
@@ -185,7 +185,7 @@ class AwaitStep:
 
 
 _left: set[asyncio.Task[Any]] = set()
-"""Tasks that nobody waits for: the event loop itself keeps only weak references to them."""
+"""Tasks without a waiter: the event loop itself keeps only weak references to them."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ async def adrive(flow: Flow) -> Review:
 
 
 async def _aadvance(flow: Flow, step: Step) -> Callable[[], Step]:
-    """Do a step, and return what tells the review: a StopIteration cannot leave a coroutine."""
+    """Do a step, and return what resumes the review: a StopIteration cannot leave a coroutine."""
     try:
         answer = await step.arun()
     except GeneratorExit:
