@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage docs words lint types unit matrix fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
+.PHONY: help demo test test-fast coverage docs words lint types unit matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
