@@ -10,6 +10,8 @@ from typing import Any
 MODE = os.environ.get("PEERS_MODE", "off")
 ONLY = os.environ.get("PEERS_ONLY")
 """A JSON file with the ids of the tests to run; all where it is not set."""
+WITHOUT = os.environ.get("PEERS_WITHOUT")
+"""A JSON file with the ids of tests that are left out."""
 OUTCOMES = os.environ.get("PEERS_OUTCOMES")
 """The file that gets a JSON line for each phase of a test."""
 
@@ -40,10 +42,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Keep the chosen tests."""
+    """Keep the tests that are wanted."""
     if ONLY is not None:
         wanted = set(json.loads(Path(ONLY).read_text()))
         items[:] = [item for item in items if item.nodeid in wanted]
+    if WITHOUT is not None:
+        unwanted = set(json.loads(Path(WITHOUT).read_text()))
+        items[:] = [item for item in items if item.nodeid not in unwanted]
 
 
 def pytest_runtest_logreport(report: Any) -> None:
