@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from draftcritic.langchain._answer_shapes import refusal_chunk, replaced_message
 from draftcritic.langchain._boundary import guarded_async_items, guarded_items
 from draftcritic.langchain._call import Arguments, Call, Frame, holding
-from draftcritic.langchain._capture import LazyDraft
+from draftcritic.langchain._capture import LazyDraft, mapping_of
 from draftcritic.langchain._deferred_callbacks import Event, Recording, areplay, pulse, replay
 from draftcritic.langchain._held_cache import CacheAfterVerdict
 from draftcritic.langchain._message_text import text_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from draftcritic.langchain._enforce import HoldingInterceptor
     from draftcritic.langchain._interceptors import AsyncItems, Items
 
+_GATEWAY = "lc_gateway_metadata"
+"""Under which LangChain collects what a gateway says about the model that it chose."""
 CallbackCall = tuple[str, tuple[Any, ...], dict[str, Any]]
 """The name of a run manager's method, and its arguments."""
 
@@ -197,6 +199,10 @@ class HeldEvents:
         if error is not None:
             self.recording.end(dropped=True)
             self.is_abandoned = bool(self._events)
+            # The trace of the failed call names the gateway's model; whatever else was collected may repeat the draft.
+            gateway = mapping_of(self._shadow, "_generation_info").get(_GATEWAY)
+            if gateway is not None:
+                self._stream._generation_info[_GATEWAY] = gateway
 
     def keep(self, event: Any) -> None:
         """Keep an event, with how many callbacks were made until then."""
