@@ -18,7 +18,8 @@ from support.chat import Chat
 from support.sdk import Telemetry
 
 from draftcritic import DraftCriticInstrumentor
-from draftcritic.core import CriticGateContext, FabricationMode, Mode, Policy, Turn, _data
+from draftcritic.core import CriticGateContext, FabricationMode, Mode, Policy, Turn
+from draftcritic.core import _lexicon as _data
 from draftcritic.review import Critic
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 

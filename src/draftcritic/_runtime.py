@@ -11,9 +11,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from draftcritic._reload import Rules
-from draftcritic.core._data import load_data
 from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
 from draftcritic.core._exception_place import described
+from draftcritic.core._lexicon import load_data
 from draftcritic.core._review import Review
 from draftcritic.core._turn import Turn
 from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag

@@ -184,7 +184,8 @@ class _Wiring:
         """Return the recorder, with a file of turns besides it when the settings name one."""
         if settings.record is None:
             return recorder
-        from draftcritic.record import RowFile, recording
+        from draftcritic.record._observer import recording
+        from draftcritic.record._row_file import RowFile
 
         self._turns = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
         return recording(recorder, self._turns)

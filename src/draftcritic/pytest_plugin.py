@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from draftcritic.check import Outcome
+    from draftcritic.check._case import Outcome
 
 
 class Checker:
@@ -38,9 +38,9 @@ class Checker:
         Raises:
             AssertionError: a case is not as expected; the message says which and how.
         """
-        from draftcritic.check import Case, check_cases, read_cases, shipped_cases
-        from draftcritic.replay import Judge
-        from draftcritic.settings import Settings
+        from draftcritic.check._case import Case, check_cases, read_cases, shipped_cases
+        from draftcritic.replay._judge import Judge
+        from draftcritic.settings._model import Settings
 
         if policy is None:
             policy = (Settings.load() if config is None else Settings.load({}, config=Path(config))).policy()

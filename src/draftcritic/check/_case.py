@@ -8,8 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
-from draftcritic.replay import NO_VERDICT, Replayed
-from draftcritic.turns import Problem, ReadError, RowError, TurnRow, records
+from draftcritic.replay._runs import NO_VERDICT, Replayed
+from draftcritic.turns._records import Problem, ReadError, records
+from draftcritic.turns._row import RowError, TurnRow
 
 EXPECTATIONS = ("gate", "reason", "verdict", "released", "findings", "no_findings", "rules")
 _ALLOWED = {

@@ -12,7 +12,7 @@ from draftcritic.cli._replay_command import model_judge, policy_of
 if TYPE_CHECKING:
     import argparse
 
-    from draftcritic.check import Outcome
+    from draftcritic.check._case import Outcome
 
 _EPILOG = """
 A case is a line of JSON: {"name": "...", "draft": "...", "messages": [...], "expect": {"gate": "fired"}}.
@@ -37,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0 when all cases pass, 1 when not, 2 when something cannot be read or the settings are wrong.
     """
-    from draftcritic.check import junit_xml
-    from draftcritic.settings import SettingsError
-    from draftcritic.turns import ReadError
+    from draftcritic.check._junit import junit_xml
+    from draftcritic.settings._fields import SettingsError
+    from draftcritic.turns._records import ReadError
 
     try:
         outcomes = _outcomes(args)
@@ -56,8 +56,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _outcomes(args: argparse.Namespace) -> list[Outcome]:
-    from draftcritic.check import check_cases, read_cases, shipped_cases
-    from draftcritic.replay import AnswerCache, Judge
+    from draftcritic.check._case import check_cases, read_cases, shipped_cases
+    from draftcritic.replay._cache import AnswerCache
+    from draftcritic.replay._judge import Judge
 
     cases = [case for path in args.cases for case in read_cases(path)] if args.cases else shipped_cases()
     if not args.model:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0, or 2 when the options or a file are wrong.
     """
-    from draftcritic.record import Choice, purge
+    from draftcritic.record._purge import Choice, purge
 
     try:
         choice = Choice(

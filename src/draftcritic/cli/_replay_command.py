@@ -94,8 +94,8 @@ def policy_of(config: Path | None) -> Policy:
 
 def model_judge(model: str, config: Path | None, cache: AnswerCache, max_usd: float | None = None) -> ModelJudge:
     """Return what asks a model by the settings of a file, or of here."""
-    from draftcritic.replay import ModelJudge
-    from draftcritic.settings import Settings
+    from draftcritic.replay._judge import ModelJudge
+    from draftcritic.settings._model import Settings
 
     settings = Settings.load() if config is None else Settings.load({}, config=config)
     kwargs = dict(settings.model_kwargs)

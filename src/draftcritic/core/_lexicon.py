@@ -1,19 +1,43 @@
-"""Reads the word lists of the deterministic checks: plain text, one phrase a line, one file a language.
-
-A line that ends with a colon opens a section; `#` starts a comment; an indented line goes on with the one above. In a
-phrase `(a|b)` stands for either and `[a|b]` for either or none: `(thanks|thank you) [so much|a lot]`. Lists are read
-when a text of their script first needs them. A list may open with the name of its language, written in each of its
-scripts.
-"""
+"""Word lists: files of phrases by language, read once, and searched as a graph of words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
+from importlib import resources
 from itertools import product
 
-from draftcritic.core._data import data_names, data_text
+_FOLDERS = (
+    ("draftcritic.core", "acknowledgements"),
+    ("draftcritic.core", "claims"),
+    ("draftcritic.core", "questions"),
+    ("draftcritic.core", "replies"),
+    ("draftcritic.grounding", "data/actions"),
+    ("draftcritic.grounding", "data/names"),
+    ("draftcritic.grounding", "data/words"),
+)
+
+
+@cache
+def data_names(package: str, folder: str) -> tuple[str, ...]:
+    """Return the names of the text files in a folder of a package."""
+    files = resources.files(package).joinpath(folder).iterdir()
+    return tuple(sorted(file.name for file in files if file.name.endswith(".txt")))
+
+
+@cache
+def data_text(package: str, folder: str, name: str) -> str:
+    """Return the text of one file."""
+    return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")
+
+
+def load_data() -> None:
+    """Read all files now, so that no later check opens one: it may run on an event loop."""
+    for package, folder in _FOLDERS:
+        for name in data_names(package, folder):
+            data_text(package, folder, name)
+
 
 _GROUP = re.compile(r"(\([^()\[\]]*\)|\[[^()\[\]]*\])")
 _SCRIPTS = (

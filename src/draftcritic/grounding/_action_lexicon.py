@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from draftcritic.core._data import data_text
-from draftcritic.core._lexicon import lines_of
+from draftcritic.core._lexicon import data_text, lines_of
 
 DONE, ALONE, START, END, QUIET, ADVERB = "\x00", "\x01", "\x02", "\x03", "\x04", "\x05"
 """Markers in the text that the patterns match: the word of an action (a participle, a form that reports alone, with

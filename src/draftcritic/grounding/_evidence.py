@@ -11,9 +11,9 @@ from draftcritic.grounding import _sources as _scan
 from draftcritic.grounding._dates import Day
 from draftcritic.grounding._numbers import spoken_clocks, with_plain_digits
 from draftcritic.grounding._program_dates import program_clocks_in, program_days_in, weeks_in
-from draftcritic.grounding._sources import calls_of, field_of, name_of, text_of
+from draftcritic.grounding._sources import calls_of, text_of
 from draftcritic.grounding._token import lazy
-from draftcritic.grounding._tool_outcome import has_failed, may_have_changed
+from draftcritic.grounding._tool_outcome import field_of, has_failed, may_have_changed, name_of
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-./]*")
 _RESULT_FIELDS = ("result", "output", "response")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-from draftcritic.grounding._word_lists import numbered_from, numbers_of
+from draftcritic.grounding._dates import numbered_from, numbers_of
 
 
 class FromDigit:

@@ -14,8 +14,6 @@ from draftcritic.grounding._numbers import SCALES, FromDigit, readings, scaled
 
 logger = logging.getLogger(__name__)
 
-_NAME_FIELDS = ("name", "tool", "tool_name")
-
 
 def calls_of(calls: Any) -> tuple[Any, ...]:
     """Return tool calls as a tuple; a single call becomes a tuple of one, anything else an empty one."""
@@ -26,27 +24,6 @@ def calls_of(calls: Any) -> tuple[Any, ...]:
     if isinstance(calls, Iterable) and not isinstance(calls, (str, bytes)):
         return tuple(calls)
     return ()
-
-
-def field_of(call: Any, name: str) -> Any:
-    """Return a field of a tool call, which is a mapping or an object; None when it has none."""
-    if type(call) is dict:
-        return call.get(name)
-    try:
-        return call.get(name) if isinstance(call, Mapping) else getattr(call, name, None)
-    except Exception as error:
-        # It is the application's own object; one that cannot be read grounds nothing.
-        logger.debug("draftcritic: %s of a %s cannot be read: %s", name, type(call).__name__, described(error))
-        return None
-
-
-def name_of(call: Any) -> str:
-    """Return the name of the tool that was called; empty when the call has none."""
-    for field in _NAME_FIELDS:
-        name = field_of(call, field)
-        if isinstance(name, str) and name:
-            return name
-    return ""
 
 
 def text_of(value: Any) -> str:

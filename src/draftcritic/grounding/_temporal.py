@@ -9,12 +9,11 @@ from datetime import date, timedelta
 from itertools import islice, pairwise
 
 from draftcritic.grounding import _sources as _scan
-from draftcritic.grounding._dates import Clock, Day, as_date, day_at
+from draftcritic.grounding._dates import Clock, Day, as_date, day_at, keyed, numbered_from, words_in
 from draftcritic.grounding._evidence import Grounding
 from draftcritic.grounding._numbers import NUMBER_WORDS, FromDigit
 from draftcritic.grounding._sources import DAY_MINUTES, days_in
 from draftcritic.grounding._token import Token, lazy
-from draftcritic.grounding._word_lists import keyed, numbered_from, words_in
 
 _MOST_MOMENTS = 64
 """Moments of one text that are looked at."""

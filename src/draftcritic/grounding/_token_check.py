@@ -18,11 +18,11 @@ from draftcritic.grounding._ignorable import (
     is_example_name,
     is_ignorable,
     is_trivial,
+    names_in,
     sequential_numbers,
 )
 from draftcritic.grounding._numbers import with_plain_digits
 from draftcritic.grounding._partial_match import is_grounded
-from draftcritic.grounding._person_names import names_in
 from draftcritic.grounding._rules import FabricationRules
 from draftcritic.grounding._temporal import Relations
 from draftcritic.grounding._token import Spans, Token

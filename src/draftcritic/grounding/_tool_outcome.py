@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from draftcritic.core._data import data_text
 from draftcritic.core._exception_place import described
-from draftcritic.core._lexicon import lines_of
-from draftcritic.grounding._sources import field_of, name_of
+from draftcritic.core._lexicon import data_text, lines_of
 from draftcritic.grounding._token import lazy
 
 logger = logging.getLogger(__name__)
@@ -56,6 +54,29 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+|(?<=[\u3002\uff01\u
 _DONE = re.compile(
     r"\b(?:success\w*|ok|okay|done|sent|made|set|paid|[^\W\d_]{3,}ed)\b|\u2705|\u2713|\u6210\u529f", re.I
 )
+
+_NAME_FIELDS = ("name", "tool", "tool_name")
+
+
+def field_of(call: Any, name: str) -> Any:
+    """Return a field of a tool call, which is a mapping or an object; None when it has none."""
+    if type(call) is dict:
+        return call.get(name)
+    try:
+        return call.get(name) if isinstance(call, Mapping) else getattr(call, name, None)
+    except Exception as error:
+        # It is the application's own object; one that cannot be read grounds nothing.
+        logger.debug("draftcritic: %s of a %s cannot be read: %s", name, type(call).__name__, described(error))
+        return None
+
+
+def name_of(call: Any) -> str:
+    """Return the name of the tool that was called; empty when the call has none."""
+    for field in _NAME_FIELDS:
+        name = field_of(call, field)
+        if isinstance(name, str) and name:
+            return name
+    return ""
 
 
 @cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from draftcritic.grounding._dates import keyed
 from draftcritic.grounding._numbers import LONGEST_NUMBER, SCALES, readings, scaled
 from draftcritic.grounding._token import CUE_WINDOW, Token
-from draftcritic.grounding._word_lists import keyed
 
 _UNIT_WORDS = {word: unit for unit, word in keyed("units")}
 DEGREES = frozenset(word for word, unit in _UNIT_WORDS.items() if unit == "degrees")

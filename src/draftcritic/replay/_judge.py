@@ -10,13 +10,12 @@ from draftcritic.core._enums import Mode
 from draftcritic.core._policy import Policy
 from draftcritic.core._review import Review
 from draftcritic.replay._cache import AnswerCache
-from draftcritic.replay._runs import Replayed
+from draftcritic.replay._runs import NOT_COVERED, Replayed
 from draftcritic.review._pipeline import Critic
 from draftcritic.review._ports import CriticModel, NullObserver
 from draftcritic.turns._row import Finding, TurnRow
 from draftcritic.turns._to_turn import to_turn
 
-NOT_COVERED = "not_covered"
 _MAX_FAILURES = 5
 _DECIDING = ("reflection", "fabrication")
 

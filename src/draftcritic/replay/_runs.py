@@ -11,6 +11,8 @@ from typing import Any
 from draftcritic.turns._records import Problem, ReadError, records
 from draftcritic.turns._row import Finding, RowError, TurnRow
 
+NOT_COVERED = "not_covered"
+"""The failure of a turn that the money limit kept from the model."""
 NO_VERDICT = "none"
 """The verdict of a draft that neither the critic's model nor a finding decided on."""
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from draftcritic.replay._judge import NOT_COVERED
-from draftcritic.replay._runs import NO_VERDICT, Replayed, Run
+from draftcritic.replay._runs import NO_VERDICT, NOT_COVERED, Replayed, Run
 
 
 @dataclass
