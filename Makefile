@@ -26,6 +26,7 @@ test: lint types unit ## the whole test suite, format, lint and types
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/check_words.py
 
 words: $(STAMP) ## plain English: the rate of words that make readers stumble
 	$(BIN)/python scripts/check_words.py

@@ -229,7 +229,7 @@ class TestBudgets:
         for sku in ("m", "m", "other"):
             limiter.admit(sku).settle(call(10, None, sku=sku), None)
         assert [r.getMessage() for r in caplog.records] == [
-            "the price of m is not known: its budget of an hour cannot hold"
+            "the price of m is unknown: its hourly budget cannot be enforced"
         ]
 
     def test_where_the_provider_tells_no_use_the_estimate_is_booked_and_said_once(self, caplog):
@@ -239,7 +239,7 @@ class TestBudgets:
             permit.settle(call(None), None)
         assert limiter.admit("m") is GateReason.BUDGET
         assert [r.getMessage() for r in caplog.records] == [
-            "the use of m is not told: its budget of an hour counts estimates"
+            "the token usage of m is not reported: its hourly budget counts estimates"
         ]
 
 

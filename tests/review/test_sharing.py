@@ -11,7 +11,7 @@ from support.reviewing import APPROVE, DRAFT, Listener
 
 from draftcritic.core import CriticPreference, Judged, LimitRules, Mode, Policy, Turn, Verdict
 from draftcritic.review import Critic, Limiter, Sharing
-from draftcritic.review._single_flight import Asked, Flight
+from draftcritic.review._single_flight import Asked, InFlightCall
 from draftcritic.testing import RecordingObserver, ScriptedCriticModel
 
 LONG = 30.0
@@ -34,7 +34,7 @@ class Joined(Sharing):
 
     def find(self, key):
         found = super().find(key)
-        self.left -= isinstance(found, Flight)
+        self.left -= isinstance(found, InFlightCall)
         if not self.left:
             self.all.set()
         return found
@@ -284,12 +284,12 @@ def test_a_forked_child_waits_for_no_call_of_its_parent():
     assert sharing.find("question") is flight
 
 
-async def test_a_flight_that_has_landed_wakes_those_who_come_late():
-    flight = Flight()
+async def test_a_resolved_call_wakes_those_who_wait_later():
+    flight = InFlightCall()
     asked = Asked(call=None)
-    flight.land(asked)
+    flight.resolve(asked)
     await flight.await_(LONG)
     flight.wait(0)
     assert flight.asked is asked
     with pytest.raises(TimeoutError):
-        await Flight().await_(0.01)
+        await InFlightCall().await_(0.01)

@@ -40,12 +40,12 @@ _SMILE = " \U0001f642 "
 _APOSTROPHES = frozenset("'\u2019\u2018\u02bc`\u00b4")
 # What a list may hold and a draft's words never do: marks, apostrophes, joiners, the shapes of emoji.
 _LEFT_OUT = re.compile(f"[{''.join(_APOSTROPHES)}\u200b-\u200d\u2060]|{_OPTIONAL_MARKS.pattern}|{_SKIN_TONES.pattern}")
-# Tokenised text stands apart what English writes together: "that ' s".
+# Tokenised text separates what English writes together: "that ' s".
 _APART = re.compile(" (['\u2019]) (?=(?:s|t|m|d|re|ve|ll)\\b)")
 _QUESTION_MARKS = "?\u00bf\u061f\u037e\u055e\u2048\u203d\uff1f"
 _QUESTION = re.compile(f"[{_QUESTION_MARKS}]")
 _BEFORE_OFFER = " \t\n.,!;:\u2013\u2014\u3001\u3002\uff0c\uff01\u2026\u00bf"
-# What stands before the last sentence or clause, that, and nothing but signs behind its question mark.
+# What comes before the last sentence or clause, that one, and only signs after its question mark.
 _CUTS = re.escape(_BEFORE_OFFER.strip())
 _LAST_QUESTION = re.compile(rf"((?:[^?\u061f\uff1f]*[{_CUTS}])?)([^?\u061f\uff1f{_CUTS}]+)[?\u061f\uff1f]\W*")
 # Punctuation that joins names, paths, mentions and quantities is never part of an acknowledgement.
@@ -88,7 +88,7 @@ def _ends_with_an_offer(text: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether the text has only words of acknowledgements and what may stand beside them, such as "Guten Morgen"."""
+    """Whether the text has only words of acknowledgements and what may go with them, such as "Guten Morgen"."""
     tokens = tokens_of(text.strip()) if len(text) <= MAX_CHARS else None
     if not tokens:
         return False

@@ -222,7 +222,7 @@ def _usable_gate(policy: Policy) -> Gate | None:
 
 
 def _place_of(error: Exception) -> tuple[CodeType, int] | None:
-    """Return where in the gate it came from, which tells failures apart as its message would, without the draft."""
+    """Return where in the gate the error came from: it identifies the failure without quoting the draft."""
     inside = error.__traceback__ and error.__traceback__.tb_next
     return None if inside is None else (inside.tb_frame.f_code, inside.tb_lineno)
 

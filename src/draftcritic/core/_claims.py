@@ -39,7 +39,7 @@ def draft_has_claims(draft: str) -> bool:
 
     A claim is a digit of any script, a currency sign, an id in hexadecimal, an e-mail address or URL, two capitalised
     words in a run, a spelled-out number, or the report of a finished action. Capitals inside a phrase that is
-    nothing but courtesy ("Vielen Dank", "Guten Morgen") name nobody.
+    nothing but courtesy ("Vielen Dank", "Guten Morgen") are no names.
     """
     if not draft:
         return False
@@ -93,8 +93,8 @@ class _TellingWords:
 
     def found_in(self, draft: str) -> bool:
         if not draft.isascii():
-            told = self._without_harmless(draft)
-            if any(substring in told for substring in self.substrings):
+            remaining = self._without_harmless(draft)
+            if any(substring in remaining for substring in self.substrings):
                 return True
         words = _words(draft)
         known = set(words)

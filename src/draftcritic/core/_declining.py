@@ -19,7 +19,7 @@ from draftcritic.core._lexicon import (
     script_of,
 )
 
-# Ranges in which a letter belongs to one language of the set, whatever stands beside it.
+# Ranges in which a letter belongs to one language of the set, whatever surrounds it.
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
     ("ko", re.compile(r"[\uac00-\ud7af]")),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from draftcritic.core._claims import draft_has_claims
 
 MIN_BUDGET = 1000
-"""Characters; less would leave no room for a whole sentence beside the marks."""
+"""Characters; less would leave no room for a whole sentence and the marks."""
 _LONGEST_PART = 400
 _LOOKED_AT = 10
 """Of a text longer than this many budgets, only the beginning and the end are looked at: ranking costs time."""

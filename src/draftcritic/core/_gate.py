@@ -79,9 +79,9 @@ def default_smart_gate(ctx: CriticGateContext) -> bool:
 
 
 def hard_fire(ctx: CriticGateContext) -> bool:
-    """Whether something holds that no gate setting relaxes.
+    """Whether the draft must be reviewed whatever the gate's settings are.
 
-    That is a sensitive hit, a fabrication finding, a tool call that may have changed something, the intent `action`
+    Reasons are a sensitive hit, a fabrication finding, a tool call that may have changed something, the intent `action`
     or `ambiguous`, or a draft with claims. Low confidence is none: a turn that activates nothing is as often a
     "thank you" as a risk.
     """
@@ -112,7 +112,7 @@ def took_tool_action(
 def draft_is_trivial_ack(draft: str, ack_patterns: Sequence[str] | None = None) -> bool:
     """Whether the draft is nothing but an acknowledgement: the only thing the selective gate skips.
 
-    It holds at most 160 characters and no claim, and from its first to its last word it consists of acknowledgements
+    It has at most 160 characters and no claim, and from its first to its last word it consists of acknowledgements
     of one known language, emoji included. A question, a promise, a name or a number is none, nor is anything in a
     language without a word list.
 

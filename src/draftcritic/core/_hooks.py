@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 class ObservabilityHook(Protocol):
     """Listens to the critic's model call.
 
-    No node name is in the signature: a listener tells the critic from the agent by `model`, the name of what the
-    provider really runs. An exception out of a hook is logged and changes nothing else.
+    No node name is in the signature: a listener distinguishes the critic from the agent by `model`, the name of what
+    the provider really runs. An exception out of a hook is logged and changes nothing else.
     """
 
     async def on_llm_start(self, model: str, messages: Sequence[Any], run_id: str) -> None:

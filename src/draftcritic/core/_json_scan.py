@@ -12,7 +12,7 @@ from draftcritic.core._text import is_quoted
 MAX_BROKEN = 200
 """Broken objects in one reply after which it is given up. Each costs an exception; real replies hold one or two."""
 MAX_OBJECTS = 1000
-"""Complete objects beside each other after which a reply is given up."""
+"""Complete objects next to each other after which a reply is given up."""
 _MENDING_CHARS = 500_000
 """Characters that are read again or copied for slips in one reply, after which slips are faults."""
 _MAX_GAP = 200
@@ -54,7 +54,7 @@ class TooBrokenError(ValueError):
 
 @dataclass
 class Scan:
-    """What stands outside the thinking blocks of a reply.
+    """The parts of a reply outside its thinking blocks.
 
     Attributes:
         objects: the complete objects, in order; objects inside of objects are not listed.
@@ -186,7 +186,7 @@ class _Scanner:
         broke_at = -end
         if broke_at >= len(self._source.text):
             self._found.doubtful = True
-        # What the broken object had taken in is its own, never an object beside it.
+        # Objects inside the broken object belong to it; they never count as separate objects.
         self._depth += 1
         self._done = start + 1
         self._found.rest.append("{")

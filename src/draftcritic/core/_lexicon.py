@@ -71,7 +71,7 @@ def scripts_in(text: str) -> tuple[str, ...]:
 
 @cache
 def list_names(folder: str) -> tuple[str, ...]:
-    """Return the names of the lists in a folder beside this module, without their ending."""
+    """Return the names of the lists in a folder next to this module, without their ending."""
     return tuple(sorted(name.removesuffix(".txt") for name in data_names("draftcritic.core", folder)))
 
 
@@ -159,7 +159,7 @@ _Node = dict[str, list[int]]
 
 
 class PhraseGraph:
-    """Phrases as a graph of words: `(a|b) [c] d` is four edges, however many phrases it stands for."""
+    """Phrases as a graph of words: `(a|b) [c] d` is four edges, however many phrases it describes."""
 
     def __init__(self) -> None:
         self.nodes: list[_Node] = [{}]
@@ -194,7 +194,7 @@ class PhraseGraph:
 
 
 class PhraseLanguage:
-    """The phrases of one language beside those that are understood everywhere."""
+    """The phrases of one language and those that are understood everywhere."""
 
     def __init__(self, *parts: PhraseGraph) -> None:
         self._parts = parts

@@ -162,7 +162,7 @@ def resolve_model_name(model: Any, reported: str | None = None, requested: str =
     That is the name the response reports, else the model object's (`model`, `model_name`, on Bedrock `model_id` and
     `base_model_id`; a name bound to a call wins over the object's), through bindings, retries and fallbacks, else
     the requested name, and as a last resort the name of an Azure deployment. A name that only an account can resolve
-    yields to one that tells the SKU. Never raises: a property that raises counts as missing.
+    yields to one that identifies the SKU. Never raises: a property that raises counts as missing.
 
     Args:
         model: the model object, or any wrapper around it.

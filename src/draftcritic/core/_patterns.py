@@ -269,7 +269,7 @@ class _Count:
         ways = self.ways(body, body)
         width = value[2].getwidth()
         if ways == 1 and (width[0] == width[1] or body[0][0] is ops.LITERAL):
-            # Every round is told from the next one.
+            # Each round can be distinguished from the next one.
             return rounds
         return int(min(_WORST, max(ways, 2) ** min(most, 30)))
 

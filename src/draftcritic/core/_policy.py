@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from draftcritic.core._turn import Turn
 
 ANY_SKU = "*"
-"""Key of a budget that holds for each SKU without one of its own."""
+"""Key of a budget that applies to each SKU without one of its own."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class LimitRules:
 
 
 OTHER_RULE = "other"
-"""Stands for every rule that is not loaded, such as those of a rules source."""
+"""Replaces the id of every rule that is not loaded, such as those of a rules source."""
 _MARKS = "()[]{}#`'\"., "
 
 
@@ -188,7 +188,7 @@ class Policy:
         identifier_keys: keys of identifiers in addition to the built-in ones.
         identifier_patterns: regular expressions of identifiers that the built-in checks do not know.
         never_flag: words and tokens that no fabrication finding is about.
-        tool_actions: name of a tool -> words of the actions that it does, beside those that its name tells.
+        tool_actions: name of a tool -> words of the actions that it does, in addition to those in its name.
         rules: procedural rules that hold for every turn.
         policy_salt: changes the ids of preferences and rules that have none of their own; see `rule_id`.
         rules_source: finds the procedural rules of a turn; wins over `rules`.

@@ -134,8 +134,8 @@ def validate_template(template: str) -> None:
     """Check a prompt template of a user.
 
     Raises:
-        ValueError: a field is missing, unknown or has a format of its own, or a brace stands alone. The message
-            says which and the way out.
+        ValueError: a field is missing, unknown or has a format of its own, or a brace has no partner. The message
+            says which, and how to fix it.
     """
     _system_text(template)
 
@@ -153,7 +153,7 @@ def render_prompt(
 ) -> Prompt:
     """Write the prompt of one reflection.
 
-    The template becomes the system text, each field replaced by the name of a data block. The user text holds the
+    The template becomes the system text, each field replaced by the name of a data block. The user text has the
     blocks, between lines that carry a random boundary: no value can close its block, and braces or percent signs in
     values are only text. Lone surrogates in values are replaced, because no HTTP client can send them.
 

@@ -81,10 +81,10 @@ class ParsedReflection(tuple[Verdict, "str | None", "list[str]"]):  # noqa: SLOT
 def parse_reflection_output(raw: Any, *, token: str | None = None, untrusted: Sequence[str] = ()) -> ParsedReflection:
     """Read the verdict out of a reply of the critic's model.
 
-    One clear JSON object with a `verdict` gives it: the whole reply, the only item of a list, what an object with one
-    key holds, or an object inside prose or a code fence, outside of thinking blocks. Objects without the field are
+    One clear JSON object with a `verdict` gives it: the whole reply, the only item of a list, the value in an object
+    with one key, or an object inside prose or a code fence, outside of thinking blocks. Objects without the field are
     passed over, and what is nested in an object with several keys is its data. Several objects that agree are one; the
-    last that holds a text gives it. Case, width and white space around keys and the verdict do not matter. Slips that
+    last that has a text gives it. Case, width and white space around keys and the verdict do not matter. Slips that
     leave every string where it is are accepted: raw line feeds, needless backslashes, a comma behind the last item.
     Anything else is `approve` with `failure` set: nothing that could be read in two ways is repaired, and no verdict is
     taken from prose. `strictest` says what can still be relied on then.

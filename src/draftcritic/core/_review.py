@@ -153,7 +153,7 @@ class Judged:
         verdict: its verdict.
         text: the revised draft or the refusal message; None when it gave none.
         matched_preferences: the statements that it named.
-        defaulted: the verdict needs a text, the critic gave none, and the configured message stands in.
+        defaulted: the verdict needs a text, the critic gave none, and the configured message replaces it.
         call: the model call behind it.
         reason: why, in the critic's words. Content: it quotes the draft.
         broken: ids of the rules that the draft breaks; see `Policy.broken_rules`.

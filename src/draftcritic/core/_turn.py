@@ -37,7 +37,7 @@ class Turn:
             `result` and, for a call that failed, `status`.
         context: system message, earlier messages and retrieved documents, as text.
         hearsay: text that grounds nothing but makes a finding doubtful, such as what another agent says.
-        hearsay_calls: tool calls that text of the prompt tells of, in the shape of `tool_calls`, likewise.
+        hearsay_calls: tool calls that text of the prompt reports, in the shape of `tool_calls`, likewise.
         has_unread: the model saw something that is not text here, such as an image or a provider's search results.
         activation: the activation log that the application gives; see `compute_confidence`.
         retrieved: the activation log of retrieved documents whose scores are not trusted; adds tags, and may only

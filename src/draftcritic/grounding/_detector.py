@@ -156,7 +156,7 @@ def find_fabrications(
     """
     if not isinstance(draft, str) or not draft or draft.isspace():
         return []
-    # The sources of the second look are another index; what the draft holds is read once.
+    # The second look indexes its sources separately; the draft is read once.
     read = _Draft(draft, rules, grounding)
     findings = _found(read, intent)
     if not any(finding.confidence > HEARSAY for finding in findings):

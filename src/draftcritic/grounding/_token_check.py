@@ -90,7 +90,7 @@ class DraftTokens:
         self._open: list[Token] | None = None
 
     def open_in(self, grounding: Grounding) -> list[Token]:
-        """Return the tokens that no source holds; the sources of a second call hold those of the first, and more."""
+        """Return the tokens that no source contains; a second call must pass the sources of the first, or more."""
         if self._open is not None:
             return [token for token in self._open if self._is_open(token, grounding)]
         self.tokens, fences = tokens_of(self.text), code_fences(self.text)

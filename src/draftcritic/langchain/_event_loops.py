@@ -13,7 +13,7 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-from draftcritic.review._call_slots import CallSlot, current_place
+from draftcritic.review._call_slots import CallSlot, current_slot
 from draftcritic.review._failures import contain_exit
 
 _POLL = 0.1
@@ -150,7 +150,7 @@ class OwnLoop:
             # A forked child has inherited the lock in any state and no thread.
             self._reset()
         outcome: Future[Any] = Future()
-        place = current_place()
+        place = current_slot()
         with self._lock:
             if self._loop is not None and self._is_blocked():
                 self._loop.call_soon_threadsafe(self._loop.stop)

@@ -163,7 +163,7 @@ def _calls_of(message: Any) -> list[Mapping[str, Any]]:
 
 
 _UNREADABLE = "[unreadable]"
-"""Stands in for the text of a draft that cannot be read."""
+"""Replaces the text of a draft that cannot be read."""
 _RUN_ID_PREFIXES = ("lc_run", "run-")
 
 

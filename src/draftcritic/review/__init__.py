@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from draftcritic.core._exception_place import qualified_name
 from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
-from draftcritic.review._call_slots import CallSlot, current_place
+from draftcritic.review._call_slots import CallSlot, current_slot
 from draftcritic.review._calls import NoThreadError, TimedCaller, within
 from draftcritic.review._failures import causes_of, classify, contain_exit
 from draftcritic.review._file_watch import Stamp, WatchedFile, stamp_of
@@ -72,7 +72,7 @@ __all__ = [
     "contain_exit",
     "current_activation",
     "current_mark",
-    "current_place",
+    "current_slot",
     "is_muted",
     "is_reviewing",
     "load_hooks",

@@ -76,14 +76,14 @@ class BackgroundRunner:
         self._closed = False
         self._inherited_depth = 0
         self._depth = 0
-        self._start_afresh()
+        self._reset_state()
         after_fork(self._in_child)
 
     def _in_child(self) -> None:
         self._inherited_depth += self._depth
-        self._start_afresh()
+        self._reset_state()
 
-    def _start_afresh(self) -> None:
+    def _reset_state(self) -> None:
         # Reentrant: a signal handler of the application may submit while this thread does.
         self._lock = threading.RLock()
         self._work = threading.Condition(self._lock)
@@ -113,7 +113,7 @@ class BackgroundRunner:
         displaced = None
         with self._lock:
             busiest, refused = self._place_for(waiting.size)
-            if refused is None and not self._staffed():
+            if refused is None and not self._ensure_worker():
                 refused = ERROR
             if refused is None:
                 displaced = None if busiest is None else self._displaced(busiest)
@@ -171,8 +171,8 @@ class BackgroundRunner:
             return None, QUEUE_FULL
         return busiest, None
 
-    def _staffed(self) -> bool:
-        """Start one more thread where it is needed and allowed, and say whether there is any."""
+    def _ensure_worker(self) -> bool:
+        """Start a worker thread if one is needed and allowed. Return whether any runs."""
         if not self._armed:
             self._armed = True
             at_exit(self.close)
@@ -200,7 +200,7 @@ class BackgroundRunner:
         self._held += waiting.size
 
     def _take(self) -> _Waiting:
-        """Take the oldest job of the thread whose turn it is, which then stands last."""
+        """Take the oldest job of the thread whose turn it is, and move that thread to the end."""
         thread = next(iter(self._lanes))
         lane = self._lanes.pop(thread)
         waiting = lane.popleft()

@@ -24,7 +24,7 @@ class SlidingSum:
     """The sum of what was added within a window that ends now.
 
     The window is counted in 60 slices, and a slice counts until all of it has passed: what is older than the window
-    counts for up to a sixtieth of the window longer, so that no window of any position ever holds more than a limit.
+    counts for up to a sixtieth of the window longer, so that no window, wherever it starts, ever exceeds a limit.
 
     Args:
         window: seconds.
@@ -51,7 +51,7 @@ class SlidingSum:
         oldest = int(now // self._width) - _SLICES
         while self._slices and self._slices[0][0] < oldest:
             self._slices.popleft()
-            # Anew instead of by difference: fractions would add up to a remainder that never goes.
+            # Sum again: subtracting fractions would leave a remainder that never disappears.
             self._total = sum(amount for _, amount in self._slices)
         return self._total
 
@@ -83,7 +83,7 @@ class HourlyBudget:
         return None if factor is None else factor * guess
 
     def allows(self, sku: str, estimate: float, now: float) -> bool:
-        """Whether one more call fits beside those that have not ended; the only one always does."""
+        """Whether one more call fits in addition to those under way; a single call always does."""
         limit = self.limit(sku)
         if limit is None:
             return True
@@ -123,7 +123,7 @@ class HourlyBudget:
 _CHARACTERS = 4
 """Characters of a prompt to a token, as English has them."""
 _ANSWER = 500
-"""Tokens of an answer before the first one is known: a verdict with its reason, or a draft of a page written anew."""
+"""Tokens of an answer before the first one is known: a verdict with its reason, or a rewritten draft of a page."""
 _MAX_NAMES = 256
 """Names that are remembered; more than an agent uses, and a bound where names come from outside."""
 
@@ -235,7 +235,7 @@ class Spending:
             self._tokens.learn(sku, expected.guess, tokens)
         if usage.cost_usd is not None:
             self._usd.learn(sku, expected.guess, usage.cost_usd)
-        return Booked(tokens, usd or 0.0, self._missed(sku, told=bool(counts), priced=usd is not None))
+        return Booked(tokens, usd or 0.0, self._missed(sku, reported=bool(counts), priced=usd is not None))
 
     def _answered(self, asked: str, sku: str) -> None:
         self._answers_as.pop(asked, None)
@@ -244,11 +244,11 @@ class Spending:
             if len(self._answers_as) > _MAX_NAMES:
                 del self._answers_as[next(iter(self._answers_as))]
 
-    def _missed(self, sku: str, *, told: bool, priced: bool) -> str | None:
+    def _missed(self, sku: str, *, reported: bool, priced: bool) -> str | None:
         if self._usd.limit(sku) is not None and not priced:
-            missed = f"the price of {sku} is not known: its budget of an hour cannot hold"
-        elif not told and not (self._tokens.limit(sku) is None and self._usd.limit(sku) is None):
-            missed = f"the use of {sku} is not told: its budget of an hour counts estimates"
+            missed = f"the price of {sku} is unknown: its hourly budget cannot be enforced"
+        elif not reported and not (self._tokens.limit(sku) is None and self._usd.limit(sku) is None):
+            missed = f"the token usage of {sku} is not reported: its hourly budget counts estimates"
         else:
             return None
         if sku in self._reported or len(self._reported) >= _MAX_NAMES:

@@ -15,7 +15,7 @@ container often allows a few hundred in all; and a model that leaves so many han
 
 
 class _GivenUp:
-    """The places of this process that only given-up code still holds."""
+    """The slots of this process that only abandoned calls still occupy."""
 
     def __init__(self) -> None:
         self.places: set[CallSlot] = set()
@@ -64,8 +64,8 @@ _given_up = _GivenUp()
 _current: ContextVar[CallSlot | None] = ContextVar("draftcritic_place", default=None)
 
 
-def current_place() -> CallSlot | None:
-    """Return the place of the call that the current code works for."""
+def current_slot() -> CallSlot | None:
+    """Return the slot of the call that the current code works for."""
     return _current.get()
 
 

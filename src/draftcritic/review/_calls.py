@@ -14,7 +14,7 @@ from enum import Enum
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from draftcritic.review._call_slots import MOST_GIVEN_UP, current_place
+from draftcritic.review._call_slots import MOST_GIVEN_UP, current_slot
 from draftcritic.review._failures import contain_exit
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class _Call(Generic[T]):
         self.given_up = False
         self.began: float | None = None
         self.wake: Callable[[], None] | None = None
-        self._place = current_place()
+        self._place = current_slot()
         self._result: T | None = None
         self._error: BaseException | None = None
         if self._place is not None:
@@ -97,7 +97,7 @@ class _Call(Generic[T]):
         try:
             raise error
         finally:
-            del error  # its traceback holds this frame
+            del error  # its traceback refers to this frame
 
 
 class TimedCaller:
@@ -111,9 +111,9 @@ class TimedCaller:
     """
 
     def __init__(self) -> None:
-        self._start_afresh()
+        self._reset_state()
 
-    def _start_afresh(self) -> None:
+    def _reset_state(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._closed = False
@@ -164,7 +164,7 @@ class TimedCaller:
             NoThreadError: all threads are busy, and `waits` is false.
             BusyError: no thread has become free in time.
         """
-        loop, call, place = asyncio.get_running_loop(), _Call(function), current_place()
+        loop, call, place = asyncio.get_running_loop(), _Call(function), current_slot()
         changed = asyncio.Event()
 
         def wake() -> None:
@@ -217,7 +217,7 @@ class TimedCaller:
     def _start(self, call: _Call[Any], when_full: _Full = _Full.START) -> None:
         if os.getpid() != self._process:
             # A forked child has inherited the lock in any state and none of the threads.
-            self._start_afresh()
+            self._reset_state()
         with self._lock:
             if self._idle:
                 self._idle.pop().put(call)
@@ -327,4 +327,4 @@ def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(make())
-    raise RuntimeError("no thread left to run a coroutine beside the running event loop")
+    raise RuntimeError("no thread left to run a coroutine next to the running event loop")

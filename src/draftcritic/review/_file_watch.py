@@ -55,9 +55,9 @@ class WatchedFile:
         self._again = 0.0
         self._lock = threading.Lock()
         self._reading = False
-        after_fork(self._start_afresh)
+        after_fork(self._reset_state)
 
-    def _start_afresh(self) -> None:
+    def _reset_state(self) -> None:
         self._lock = threading.Lock()
         if self._reading:
             # Who reads is a thread of the parent.

@@ -68,8 +68,8 @@ def at_exit(close: Callable[[], object]) -> None:
 def when_main_thread_ends(wait: Callable[[], None]) -> None:
     """Have a bound method called when the main thread ends, for as long as its object lives.
 
-    That is before all of `atexit`: an exporter that is set up after `at_exit` is shut down before its method. Python
-    tells the moment only its own libraries; where it does not, nothing is called.
+    That is before all of `atexit`: an exporter that is set up after `at_exit` is shut down before its method. It
+    relies on a private interface of Python; where that is missing, nothing is called.
     """
     register = getattr(threading, "_register_atexit", None)
     if register is None:

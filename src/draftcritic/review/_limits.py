@@ -60,19 +60,19 @@ class Limiter:
         self._draws = Draws() if draws else None
         self._on_circuit = on_circuit
         self._clock = clock
-        self._told: dict[str, CircuitState] = {}
-        self._start_afresh()
+        self._reported: dict[str, CircuitState] = {}
+        self._reset_state()
         after_fork(self._in_child)
 
     def _in_child(self) -> None:
-        self._start_afresh()
-        # Silently: who reads the log has been told by the parent.
-        told, self._told = self._told, {}
+        self._reset_state()
+        # No log line: the parent has written it.
+        reported, self._reported = self._reported, {}
         if self._on_circuit is not None:
-            for sku in told:
+            for sku in reported:
                 self._on_circuit(sku, CircuitState.CLOSED)
 
-    def _start_afresh(self) -> None:
+    def _reset_state(self) -> None:
         self._lock = threading.Lock()
         self._calls = SlidingSum(MINUTE)
         self._loops = SlidingSum(MINUTE)
@@ -214,7 +214,7 @@ class Limiter:
         return self._spending.book_failed(expected, now)
 
     def _take_back_lost(self, now: float) -> None:
-        """End the calls that nobody will: a task is never told that its event loop was stopped for good."""
+        """End abandoned calls: a task gets no notice when its event loop stops for good."""
         for permit in [each for each in self._under_way if each.until <= now]:
             self._end(permit, None, now)
             booked = self._spending.book_failed(permit.expected, now)
@@ -233,15 +233,17 @@ class Limiter:
             changed = [
                 (sku, breaker.state)
                 for sku, breaker in self._breakers.items()
-                if breaker.state is not self._told.get(sku, CircuitState.CLOSED)
+                if breaker.state is not self._reported.get(sku, CircuitState.CLOSED)
             ]
             changed += [
                 (sku, CircuitState.CLOSED)
-                for sku, state in self._told.items()
+                for sku, state in self._reported.items()
                 if sku not in self._breakers and state is not CircuitState.CLOSED
             ]
-            self._told = {
-                sku: state for sku, state in (self._told | dict(changed)).items() if state is not CircuitState.CLOSED
+            self._reported = {
+                sku: state
+                for sku, state in (self._reported | dict(changed)).items()
+                if state is not CircuitState.CLOSED
             }
         for sku, state in changed:
             _logger.log(
@@ -302,7 +304,7 @@ class _Probe:
 
 
 def _is_bad(call: ModelCall | None, failure: Failure | None, rules: CircuitRules) -> bool | None:
-    """Whether a call tells of a model that does not work; None when it tells nothing."""
+    """Whether a call shows that its model does not work; None when it shows neither."""
     if failure in _SAYS_NOTHING or call is None:
         return None
     slow = rules.latency is not None and call.latency_s > rules.latency
@@ -310,7 +312,7 @@ def _is_bad(call: ModelCall | None, failure: Failure | None, rules: CircuitRules
 
 
 def _position(trace_id: int | None, run_id: str) -> int:
-    """Where a draft stands between 0 and 2**64: by its trace, else by its run, else anywhere."""
+    """Return the draft's position between 0 and 2**64: by its trace, else by its run, else at random."""
     if trace_id:
         return trace_id & _LOW_64_BITS
     if run_id:

@@ -316,7 +316,7 @@ class Critic:
         self._reported.add(kind)
         _logger.log(level, "a review failed by a fault of draftcritic: %s", described(fault))
         if isinstance(progress.record, NullRecord):
-            # Nothing else tells of this draft.
+            # Nothing else reports this draft.
             self._quietly(lambda: self._observer.dropped("error"))
         if progress.assessment is None:
             hits = self._hits(progress.turn)
@@ -361,7 +361,7 @@ class Critic:
 
 
 _UNKNOWN = Assessment(GateDecision.FIRED, GateReason.GATE_ERROR, (GateReason.GATE_ERROR,))
-"""Stands in where a review was stopped before its assessment: every doubt fires."""
+"""The assessment of a review that was stopped before it had one: every doubt fires."""
 
 _ENFORCED = {
     Verdict.APPROVE: Action.PASSED,
@@ -383,7 +383,7 @@ def _action(mode: Mode, turn: Turn, outcome: Outcome) -> Action:
 
 
 def _intended(mode: Mode, outcome: Outcome) -> Action:
-    """Return what becomes of a draft that nobody has seen yet."""
+    """Return the action for a draft that the caller has not seen yet."""
     if isinstance(outcome, Failed):
         return Action.FAILED_CLOSED if outcome.closed else Action.FAILED_OPEN
     if mode is not Mode.ENFORCE:

@@ -103,7 +103,7 @@ class ReviewObserver(Protocol):
         ...
 
     def trace_id(self, origin: Any) -> int | None:
-        """Return the id of the trace that `origin` (a value of `capture`) stands in; None when there is none."""
+        """Return the id of the trace that `origin` (a value of `capture`) belongs to; None when there is none."""
         ...
 
     def begin(self, turn: Turn, origin: Any) -> ReviewRecord:
@@ -123,7 +123,7 @@ class ReviewObserver(Protocol):
         ...
 
     def displaced(self) -> None:
-        """Count a draft that a full queue left no place for; `dropped` is told of it, too."""
+        """Count a draft that a full queue had no room for; `dropped` is called for it, too."""
         ...
 
     def queue_depth(self, change: int) -> None:
@@ -135,7 +135,7 @@ class ReviewObserver(Protocol):
         ...
 
     def policy_loaded(self, whole: bool) -> None:
-        """The policy's file was read again: it holds, or it cannot hold and the last good policy stays."""
+        """Record a reload of the policy file: it is valid, or it is invalid and the previous policy stays."""
         ...
 
 
@@ -150,7 +150,7 @@ class Permit(Protocol):
         unbilled: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        """Give the permit back when the call has ended; told once, however that was.
+        """Return the permit when the call has ended, in whatever way; called exactly once.
 
         Args:
             call: the record of the call; None when it was not made after all.
@@ -174,9 +174,9 @@ class ReviewLimits(Protocol):
         """Whether the drafts of a trace, or of an outermost run, are reflected on.
 
         Args:
-            trace_id: returns the trace; None when the draft stands in none.
+            trace_id: returns the trace; None when the draft belongs to none.
             run_id: replaces the trace.
-            signals: what holds for the draft: some may always be worth a reflection.
+            signals: the gate's reasons for the draft: some may always be worth a reflection.
             root_run: what the drafts of one outermost run have in common; None when that is not known.
         """
         ...

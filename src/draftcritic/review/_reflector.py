@@ -35,7 +35,7 @@ from draftcritic.review._reflection import (
     windowed_prompts,
 )
 from draftcritic.review._reply_check import UNJUDGED, Judge, reasons_of
-from draftcritic.review._single_flight import Asked, Flight, Sharing
+from draftcritic.review._single_flight import Asked, InFlightCall, Sharing
 from draftcritic.review._steps import AskStep, AwaitStep, LeaveStep, MakeStep, Progress, Step
 
 ModelSource = CriticModel | Callable[[], CriticModel]
@@ -52,7 +52,7 @@ _logger = logging.getLogger(__name__)
 class _JoinStep:
     """Waits for a call that another review has under way, and says whether it could wait."""
 
-    flight: Flight
+    flight: InFlightCall
     timeout: float
 
     def run(self) -> bool:
@@ -84,7 +84,7 @@ class Reflector:
     Args:
         policy: the rules that drafts are judged by.
         judge: says what replies mean.
-        observer: tells the trace of a draft.
+        observer: returns the trace of a draft.
         hooks: notified of each call of the critic's model.
         limits: may forbid the call.
         sharing: knows the calls of other reviews.
@@ -171,15 +171,15 @@ class Reflector:
             return outcome
         finally:
             if key is not None and flight is not None:
-                told = asked if isinstance(asked, Asked) else None
-                self._sharing.finish(key, flight, told, keep=isinstance(outcome, Judged))
+                shared = asked if isinstance(asked, Asked) else None
+                self._sharing.finish(key, flight, shared, keep=isinstance(outcome, Judged))
 
-    def _found(self, key: Hashable) -> Generator[Step, Any, Asked | Flight | None]:
-        """Return another review's answer, or a flight to land; None when there is one that cannot be waited for."""
+    def _found(self, key: Hashable) -> Generator[Step, Any, Asked | InFlightCall | None]:
+        """Return another review's answer, or a call to resolve; None when there is one that cannot be waited for."""
         deadline = time.monotonic() + self._policy.timeout
         while True:
             found = self._sharing.find(key)
-            if isinstance(found, Flight):
+            if isinstance(found, InFlightCall):
                 try:
                     joined = yield _JoinStep(found, max(0.0, deadline - time.monotonic()))
                 except TimeoutError:

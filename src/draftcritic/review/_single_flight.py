@@ -50,21 +50,21 @@ class Asked:
     revision: Asked | None = None
 
 
-class Flight:
-    """A call under way that others may wait for. The caller that started it must `land` it exactly once."""
+class InFlightCall:
+    """A call under way that others may wait for. The caller that started it must `resolve` it exactly once."""
 
     def __init__(self) -> None:
-        self._landed = threading.Event()
+        self._resolved = threading.Event()
         self._lock = threading.Lock()
         self._waiting: list[Callable[[], None]] = []
         self.asked: Asked | None = None
         """How it ended; None when it came to nothing, because its review was stopped or a limit forbade it."""
 
-    def land(self, asked: Asked | None) -> None:
-        """Tell all who wait how the call has ended."""
+    def resolve(self, asked: Asked | None) -> None:
+        """Record how the call ended and wake all that wait for it."""
         self.asked = asked
         with self._lock:
-            self._landed.set()
+            self._resolved.set()
             waiting, self._waiting = self._waiting, []
         for wake in waiting:
             wake()
@@ -75,17 +75,17 @@ class Flight:
         Raises:
             TimeoutError: it is still under way after `timeout` seconds.
         """
-        if not self._landed.wait(timeout):
+        if not self._resolved.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
 
     async def await_(self, timeout: float) -> None:
         """Wait without blocking the event loop. See `wait`."""
         loop = asyncio.get_running_loop()
-        landed: asyncio.Future[None] = loop.create_future()
+        resolved: asyncio.Future[None] = loop.create_future()
 
         def settle() -> None:
-            if not landed.done():
-                landed.set_result(None)
+            if not resolved.done():
+                resolved.set_result(None)
 
         def wake() -> None:
             # A loop that is closed has no waiters.
@@ -93,15 +93,15 @@ class Flight:
                 loop.call_soon_threadsafe(settle)
 
         with self._lock:
-            if self._landed.is_set():
+            if self._resolved.is_set():
                 return
             self._waiting.append(wake)
         try:
-            await asyncio.wait({landed}, timeout=timeout)
+            await asyncio.wait({resolved}, timeout=timeout)
         finally:
             with self._lock, suppress(ValueError):
                 self._waiting.remove(wake)
-        if not landed.done():
+        if not resolved.done():
             raise TimeoutError(f"no answer within {timeout} s")
 
 
@@ -119,36 +119,36 @@ class Sharing:
     def __init__(self, window: float = 0.0, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.window = window
         self._clock = clock
-        self._start_afresh()
-        after_fork(self._start_afresh)
+        self._reset_state()
+        after_fork(self._reset_state)
 
-    def _start_afresh(self) -> None:
+    def _reset_state(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[Hashable, Flight] = {}
+        self._flights: dict[Hashable, InFlightCall] = {}
         self._kept: OrderedDict[Hashable, tuple[float, Asked]] = OrderedDict()
 
-    def find(self, key: Hashable) -> Asked | Flight | None:
+    def find(self, key: Hashable) -> Asked | InFlightCall | None:
         """Return the answer to a question, or the call that will bring it; None makes the caller start one."""
         with self._lock:
             self._forget_old()
             kept = self._kept.get(key)
             return self._flights.get(key) if kept is None else kept[1]
 
-    def start(self, key: Hashable) -> Flight | None:
+    def start(self, key: Hashable) -> InFlightCall | None:
         """Begin the call for a question; None when another one has begun since `find`."""
         with self._lock:
             if key in self._flights or key in self._kept:
                 return None
-            flight = self._flights[key] = Flight()
+            flight = self._flights[key] = InFlightCall()
             return flight
 
-    def give_up(self, key: Hashable, flight: Flight) -> None:
+    def give_up(self, key: Hashable, flight: InFlightCall) -> None:
         """Let the next review ask again: a call has lasted longer than it may, and its review may never go on."""
         with self._lock:
             if self._flights.get(key) is flight:
                 del self._flights[key]
 
-    def finish(self, key: Hashable, flight: Flight, asked: Asked | None, *, keep: bool = False) -> None:
+    def finish(self, key: Hashable, flight: InFlightCall, asked: Asked | None, *, keep: bool = False) -> None:
         """End a call that `start` began, and keep its answer for a while when it is worth it."""
         with self._lock:
             if self._flights.get(key) is flight:
@@ -158,7 +158,7 @@ class Sharing:
                 self._kept[key] = (self._clock(), asked)
                 while len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
-        flight.land(asked)
+        flight.resolve(asked)
 
     def _forget_old(self) -> None:
         """Go by the window of now, which need not be the one in which an answer was kept."""
