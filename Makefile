@@ -35,7 +35,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n 2 --ignore=tests/e2e $(ARGS)
 
 test-fast: $(STAMP) ## the pure part alone: no processes, servers or frameworks
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)

@@ -18,9 +18,12 @@ LANGCHAIN = "LangChain and the model"
 
 _TRIES, _TRIED = 5, 20_000
 """How often, and with how many calls, a watch's own cost is measured."""
-_BORDER = "draftcritic.langchain._interceptors:Interceptor.generate"
+_BORDERS = (
+    "draftcritic.langchain._interceptors:Interceptor.generate",
+    "draftcritic.langchain._enforce:HoldingInterceptor.generate",
+)
 STAGES: dict[str, tuple[str, ...]] = {
-    "the call is captured": (_BORDER,),
+    "the call is captured": _BORDERS,
     "its place in the trace": ("draftcritic.telemetry._recorder:TelemetryRecorder.capture",),
     "the draft is kept": (
         "draftcritic.langchain._call:Call.drafts_of_result",
@@ -51,7 +54,6 @@ STAGES: dict[str, tuple[str, ...]] = {
         "opentelemetry.sdk.metrics:Counter.add",
         "opentelemetry.sdk.metrics:Histogram.record",
     ),
-    "SDK: log event": ("opentelemetry.sdk._logs:Logger.emit",),
 }
 """Each stage with the functions that are its own, in the order of a review."""
 
@@ -80,9 +82,9 @@ class Stopwatch:
             for parent in parents:
                 holder = getattr(holder, parent)
             function = getattr(holder, name)
-            setattr(holder, name, self._border(function) if place == _BORDER else self.around(place, function))
+            setattr(holder, name, (self._border if place in _BORDERS else self.around)(place, function))
 
-    def _border(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _border(self, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
         originals = self._originals
 
         def border(interceptor: Any, original: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +93,7 @@ class Stopwatch:
                 watched = originals[original] = self.around(LANGCHAIN, original)
             return function(interceptor, watched, *args, **kwargs)
 
-        return self.around(_BORDER, border)
+        return self.around(place, border)
 
     def around(self, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function with a watch around it."""
