@@ -136,6 +136,16 @@ def test_a_replacement_keeps_only_what_says_nothing_of_the_draft(telemetry: Tele
     assert SECRET in answer.text
 
 
+def test_a_replacement_keeps_no_field_of_its_own_class(telemetry: Telemetry) -> None:
+    class Annotated(AIMessage):
+        quotes: str = ""
+
+    enforce(telemetry)
+    given = Chat(answers=[Annotated(DRAFT, quotes=SECRET, note=SECRET)]).invoke("q")
+    assert (type(given), given.quotes, given.content) == (Annotated, "", SAFE)
+    assert SECRET not in repr(given)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
