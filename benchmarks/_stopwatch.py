@@ -91,6 +91,9 @@ class Stopwatch:
             watched = originals.get(original)
             if watched is None:
                 watched = originals[original] = self.around(LANGCHAIN, original)
+                for name in ("callback", "acallback"):  # how handlers of `enforce` run the application's callbacks
+                    if hasattr(original, name):
+                        setattr(watched, name, getattr(original, name))
             return function(interceptor, watched, *args, **kwargs)
 
         return self.around(place, border)

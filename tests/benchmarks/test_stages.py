@@ -45,7 +45,7 @@ class TestRun:
     def test_the_floor_writes_what_a_review_writes(self, result: dict[str, Any]) -> None:
         recorded = result["recorded"]
         assert (
-            recorded["patch + all that ours writes"] == recorded[INLINE] == {"attributes": 19, "points": 4, "logs": 1}
+            recorded["patch + all that ours writes"] == recorded[INLINE] == {"attributes": 19, "points": 4, "logs": 0}
         )
         assert recorded["patch + span + 3 points"] == {"attributes": 1, "points": 3, "logs": 0}
 
