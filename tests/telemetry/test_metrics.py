@@ -213,6 +213,8 @@ def test_the_zero_series_follow_the_mode() -> None:
         ("approve", "passed"),
         ("revise", "replaced"),
         ("refuse", "blocked"),
+        ("revise", "exposed"),
+        ("refuse", "exposed"),
         ("none", "passed"),
         ("none", "recorded"),
         ("none", "failed_open"),

@@ -220,6 +220,7 @@ def test_it_is_the_observer_that_the_engine_wants() -> None:
         "circuit",
         "displaced",
         "dropped",
+        "muted",
         "nested",
         "policy_loaded",
         "queue_depth",

@@ -325,6 +325,9 @@ def _asked_series(mode: Mode) -> Iterator[Series]:
     for reason in FIRED_REASONS:
         for verdict in Verdict:
             yield _judged(mode, verdict, VerdictSource.REFLECTION, reason)
+        if mode is Mode.ENFORCE:
+            for verdict in (Verdict.REVISE, Verdict.REFUSE):
+                yield verdict, VerdictSource.REFLECTION, OutcomeKind.JUDGED, reason, Action.EXPOSED
         if reason in _FORCED_REASONS:
             yield _judged(mode, Verdict.REVISE, VerdictSource.FABRICATION, reason)
         yield _undecided(OutcomeKind.FAILED, reason, Action.FAILED_OPEN)
