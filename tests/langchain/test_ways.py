@@ -240,7 +240,7 @@ def test_critics_made_one_after_another_share_their_threads() -> None:
 
 class TestOwnLoop:
     def test_a_loop_that_code_blocks_is_left_to_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("draftcritic.langchain._event_loops._ANSWERS_WITHIN", 0.01)
+        monkeypatch.setattr("draftcritic.langchain._event_loops._RESPONDS_WITHIN", 0.01)
         release, place, asked = threading.Event(), CallSlot(), []
         before = given_up()
 
