@@ -178,7 +178,7 @@ class TestNextToANeighbour:
         known = {span.span_id for span in (*seen.verdicts, *seen.chats(internal=False))}
         assert {event.span_id for event in evaluations} <= known
         reviewed = totals(seen.points, "draftcritic.reviews", "verdict")
-        assert reviewed == {("approve",): TURNS, ("revise",): 0, ("refuse",): 0}
+        assert reviewed == {("approve",): TURNS, ("revise",): 0, ("refuse",): 0, ("none",): 0}
         assert totals(seen.points, "draftcritic.tokens", "direction") == {
             ("input",): 7 * TURNS,
             ("output",): 3 * TURNS,

@@ -237,8 +237,9 @@ def test_neither_does_the_text_of_the_settings() -> None:
     assert settings.model_kwargs == {"api_key": "plainword"}
 
 
-def test_a_long_value_is_cut() -> None:
-    assert one_problem(mode="x" * 1000).startswith("mode = '" + "x" * 76 + "..., from code")
+def test_a_long_value_is_cut_in_the_middle() -> None:
+    problem = one_problem(mode="a" + "x" * 1000 + "z")
+    assert problem.startswith("mode = 'a" + "x" * 37 + "..." + "x" * 36 + "z', from code")
 
 
 def load(environ: dict[str, str], **code: Any) -> Settings | SettingsError:

@@ -91,11 +91,15 @@ def _scalar(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return `value` as one bounded line, without secrets."""
+    """Return `value` as one line of at most `VALUE_LENGTH` characters, without secrets."""
     plain = without_secrets(value)
     # What is no plain value is named without quotes: `<object of ...>`.
     line = repr(plain) if isinstance(value, _QUOTED) or not isinstance(plain, str) else plain
-    return line if len(line) <= VALUE_LENGTH else f"{line[: VALUE_LENGTH - 3]}..."
+    if len(line) <= VALUE_LENGTH:
+        return line
+    # Cut in the middle: of a path, the end is what the reader looks for.
+    kept = VALUE_LENGTH - len(_CUT)
+    return f"{line[: kept - kept // 2]}{_CUT}{line[-(kept // 2) :]}"
 
 
 _QUOTED = (str, Enum, PurePath)
