@@ -23,6 +23,7 @@ PUBLIC = [
     "ObservabilityHook",
     "ProceduralRulesSource",
     "ReflectionEvent",
+    "ReviewResult",
     "Settings",
     "activation",
     "activation_from_resolved",
@@ -38,6 +39,7 @@ PUBLIC = [
     "muted",
     "parse_reflection_output",
     "reflect_on_draft",
+    "review_of",
     "took_tool_action",
 ]
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ReflectionEvent,
         reflect_on_draft,
     )
+    from draftcritic.langchain import ReviewResult, review_of
     from draftcritic.review import activation, muted
     from draftcritic.settings import Settings
 
@@ -58,6 +59,7 @@ __all__ = [
     "ObservabilityHook",
     "ProceduralRulesSource",
     "ReflectionEvent",
+    "ReviewResult",
     "Settings",
     "activation",
     "activation_from_resolved",
@@ -73,12 +75,15 @@ __all__ = [
     "muted",
     "parse_reflection_output",
     "reflect_on_draft",
+    "review_of",
     "took_tool_action",
 ]
 
 _ROOMS = {
     "activation": "review",
     "muted": "review",
+    "ReviewResult": "langchain",
+    "review_of": "langchain",
     "CriticCapability": "integrations.symfonic",
     "MetacognitiveMiddleware": "integrations.symfonic",
     "ReflectionEvent": "integrations.symfonic",

@@ -21,6 +21,7 @@ from draftcritic.langchain._capture import CapturedDraft
 from draftcritic.langchain._critic_model import ChatModelCritic
 from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._own_calls import OwnPrompts
+from draftcritic.langchain._recent_reviews import remember
 from draftcritic.langchain._rewrite import WithoutCalls
 from draftcritic.langchain._root_run import root_run
 from draftcritic.langchain._turn_builder import bare_turn, extract, unread_turn
@@ -70,6 +71,7 @@ class Runtime:
             load_data()
         self._documents = DocumentMemory() if settings.retriever_activation else None
         self._named_model: tuple[int, Any] | None = None
+        self._warned_of_muted = False
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""
@@ -82,6 +84,18 @@ class Runtime:
     def muted(self) -> None:
         """Count a model call inside a `muted` block."""
         self.observer.muted()
+
+    def allows_muted(self) -> bool:
+        """Whether the application's `muted` blocks keep calls from their reviews; warns once when they do not."""
+        if self._rules.settings.allow_muted:
+            return True
+        if not self._warned_of_muted:
+            self._warned_of_muted = True
+            _logger.warning(
+                "a call inside `with draftcritic.muted():` is reviewed, because allow_muted = false; remove the block, "
+                "or set allow_muted = true"
+            )
+        return False
 
     def found(self, documents: Any) -> None:
         """Remember what a retriever found."""
@@ -143,8 +157,11 @@ class Runtime:
         except Exception as error:
             return self._unread(critic, captured, error, wanted)
         if not captured.complete:
-            return critic.decline(turn, GateReason.ABANDONED, captured.origin, wanted=wanted)
-        return critic.review(turn, self._model(captured), captured.origin, wanted=wanted)
+            review = critic.decline(turn, GateReason.ABANDONED, captured.origin, wanted=wanted)
+        else:
+            review = critic.review(turn, self._model(captured), captured.origin, wanted=wanted)
+        remember(captured, review)
+        return review
 
     async def _areview(self, captured: CapturedDraft) -> Review:
         critic = await self._rules.acritic()
@@ -152,14 +169,18 @@ class Runtime:
             turn = self._turn(captured)
         except Exception as error:
             return self._unread(critic, captured, error)
-        return await critic.areview(turn, self._model(captured), captured.origin)
+        review = await critic.areview(turn, self._model(captured), captured.origin)
+        remember(captured, review)
+        return review
 
     def _unread(
         self, critic: Critic, captured: CapturedDraft, error: Exception, wanted: Callable[[], bool] | None = None
     ) -> Review:
         """Record a draft whose turn could not be read, closed where the settings say so."""
         closed = self._enforces and self._fails_closed(captured.metadata)
-        return critic.fail(bare_turn(captured), error, captured.origin, closed=closed, wanted=wanted)
+        review = critic.fail(bare_turn(captured), error, captured.origin, closed=closed, wanted=wanted)
+        remember(captured, review)
+        return review
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
         return [self._replacement(review) for review in reviews] if self._enforces else ()

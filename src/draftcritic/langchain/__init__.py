@@ -12,6 +12,7 @@ from draftcritic.langchain._install import CHAT_MODELS, Installed, install, remo
 from draftcritic.langchain._interceptors import CaptureFn, Interceptor, Reviewer
 from draftcritic.langchain._method_patches import Splice, SpliceError, splice
 from draftcritic.langchain._own_calls import OwnPrompts
+from draftcritic.langchain._recent_reviews import ReviewResult, review_of
 from draftcritic.langchain._rewrite import WithoutCalls, as_chunk, rewritten_message, rewritten_result
 from draftcritic.langchain._root_run import root_run
 from draftcritic.langchain._turn_builder import bare_turn, draft_text, extract, is_no_draft
@@ -32,6 +33,7 @@ __all__ = [
     "LazyDraft",
     "OwnLoop",
     "OwnPrompts",
+    "ReviewResult",
     "Reviewer",
     "Splice",
     "SpliceError",
@@ -44,6 +46,7 @@ __all__ = [
     "install",
     "is_no_draft",
     "remove",
+    "review_of",
     "rewritten_message",
     "rewritten_result",
     "root_run",

@@ -49,13 +49,17 @@ class Frame:
 
 
 class Watch:
-    """Records whether a draft was captured while a method ran; the method then has none of its own."""
+    """Records whether a draft was captured while a method ran; the method then has none of its own.
 
-    __slots__ = ("open", "outer", "seen")
+    Attributes:
+        muted: a draft was counted as muted meanwhile.
+    """
+
+    __slots__ = ("muted", "open", "outer", "seen")
 
     def __init__(self) -> None:
         self.open = True
-        self.seen = False
+        self.seen = self.muted = False
         self.outer = _watch.get()
 
     def step(self) -> AbstractContextManager[None]:
@@ -68,6 +72,14 @@ def mark_captured() -> None:
     watch = _watch.get()
     while watch is not None:
         watch.seen = True
+        watch = watch.outer
+
+
+def mark_muted() -> None:
+    """Mark the draft of the current call as counted among the muted ones, for every watch around it."""
+    watch = _watch.get()
+    while watch is not None:
+        watch.muted = True
         watch = watch.outer
 
 

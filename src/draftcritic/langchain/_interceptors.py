@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from draftcritic.langchain._answer_shapes import replaced_result
-from draftcritic.langchain._call import Call, Frame, is_outermost, mark_captured, streams_tokens
+from draftcritic.langchain._call import Call, Frame, is_outermost, mark_captured, mark_muted, streams_tokens
 from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._own_calls import without_effects
 from draftcritic.review._scope import current_mark, is_muted
@@ -33,6 +33,10 @@ class Reviewer(Protocol):
 
     def muted(self) -> None:
         """Count a call inside a `muted` block, which is not reviewed."""
+        ...
+
+    def allows_muted(self) -> bool:
+        """Whether a `muted` block of the application keeps its calls from their reviews."""
         ...
 
     def take(self, capture_drafts: CaptureFn) -> Iterable[str | None]:
@@ -92,7 +96,8 @@ class Interceptor:
     def __init__(self, reviewer: Reviewer, *, enforces: bool = False) -> None:
         self.enforces = enforces or self.buffers
         self.reviewer = self._reviewer = reviewer
-        self._count_muted: Callable[[], None] = getattr(reviewer, "muted", _count_nothing)
+        self.count_muted: Callable[[], None] = getattr(reviewer, "muted", _count_nothing)
+        self._allows_muted: Callable[[], bool] = getattr(reviewer, "allows_muted", _allow)
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
@@ -183,9 +188,13 @@ class Interceptor:
         """Whether a call is the critic's own: it runs in the critic's context, or carries the mark in its metadata."""
         return current_mark(call.metadata) is not None
 
+    def is_muted(self) -> bool:
+        """Whether the current code runs inside a `muted` block that the settings allow."""
+        return is_muted() and (is_muted(internally=True) or self._allows_muted())
+
     def is_left_alone(self, call: Call) -> bool:
         """Whether a call is not reviewed: the critic's own, or one that the application has excluded."""
-        if is_muted():
+        if self.is_muted():
             return True
         if not self.is_critics(call):
             return False
@@ -194,10 +203,11 @@ class Interceptor:
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
-        if is_muted():
+        if self.is_muted():
             # A stream of a model that cannot stream is one call of `generate` below, which counts it.
             if is_outermost() and not (call.streamed and is_streamed_by_generate(call.model)):
-                self._count_muted()
+                self.count_muted()
+                mark_muted()
             return False
         if self.is_left_alone(call):
             return False
@@ -284,6 +294,11 @@ class Interceptor:
 
 def _count_nothing() -> None:
     """Stand in for a reviewer that does not count muted calls."""
+
+
+def _allow() -> bool:
+    """Stand in for a reviewer without a setting for muted calls."""
+    return True
 
 
 def is_streamed_by_generate(model: Any) -> bool:

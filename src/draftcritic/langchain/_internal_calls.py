@@ -18,7 +18,7 @@ import wrapt
 from draftcritic.langchain._boundary import OnFault, let_pass
 from draftcritic.langchain._method_patches import Splice, SpliceError, splice
 from draftcritic.langchain._wrapt_patches import Wrap, wrap
-from draftcritic.review._scope import is_muted, muted, muted_as
+from draftcritic.review._scope import current_mute, muted_as, muted_internally
 
 _logger = logging.getLogger(__name__)
 _PACKAGE = "langchain.agents.middleware"
@@ -87,13 +87,13 @@ class InternalCalls:
 
 def _muted(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     args, kwargs = _reviewed_again(args, kwargs)
-    with muted():
+    with muted_internally():
         return original(*args, **kwargs)
 
 
 async def _amuted(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     args, kwargs = _reviewed_again(args, kwargs)
-    with muted():
+    with muted_internally():
         return await original(*args, **kwargs)
 
 
@@ -108,7 +108,7 @@ def _reviewed_again(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tupl
 
 def _unmuted(handler: Callable[..., Any]) -> Callable[..., Any]:
     """Return `handler` with the muting of the code around the middleware."""
-    before = is_muted()
+    before = current_mute()
 
     async def awaited(result: Any) -> Any:
         with muted_as(before):

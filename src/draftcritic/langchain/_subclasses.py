@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 from draftcritic.langchain._answer_shapes import messages_in, replaced, replaced_chunks
 from draftcritic.langchain._boundary import Handler, OnFault, guarded_async_items, guarded_coroutine, guarded_items
-from draftcritic.langchain._call import Call, Watch, is_outermost, mark_captured
+from draftcritic.langchain._call import Call, Watch, is_outermost, mark_captured, mark_muted
 from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items
 from draftcritic.langchain._method_patches import Splice, SpliceError, is_handled, splice
@@ -39,10 +39,15 @@ _PROMPTS = {
 
 
 class _Turn(NamedTuple):
-    """One call of a method: what is known of each of its inputs, and whether a draft was captured below."""
+    """One call of a method: what is known of each of its inputs, and whether a draft was captured below.
+
+    Attributes:
+        muted: it runs in a `muted` block: its drafts are counted and not reviewed.
+    """
 
     calls: Sequence[Call]
     watch: Watch
+    muted: bool = False
 
     def of(self, index: int) -> Call:
         return self.calls[min(index, len(self.calls) - 1)]
@@ -121,6 +126,9 @@ class OwnMethods:
         found = messages_in(value)
         if not any(found):
             return None
+        if turn.muted:
+            self._count_muted(turn)
+            return None
         mark_captured()
         return [
             draft
@@ -140,6 +148,8 @@ class OwnMethods:
             return source
         if name in PAIRS:
             return self._pairs(source, turn)
+        if turn.muted:
+            return self._muted(source, turn)
         call, watch = turn.of(0), turn.watch
         if self._interceptor.buffers:
             return self._held(source, call, watch)
@@ -156,10 +166,42 @@ class OwnMethods:
             call.loop = asyncio.get_running_loop()
         if name in PAIRS:
             return self._apairs(source, turn)
+        if turn.muted:
+            return self._amuted(source, turn)
         call, watch = turn.of(0), turn.watch
         if self._interceptor.buffers:
             return self._aheld(source, call, watch)
         return self._interceptor.afollow(source, call.chunks.append, _unseen(watch, call), watch=watch)
+
+    def _count_muted(self, turn: _Turn) -> None:
+        if not turn.watch.muted:
+            turn.watch.muted = True
+            self._interceptor.count_muted()
+            mark_muted()
+
+    def _muted(self, source: Any, turn: _Turn) -> Items:
+        try:
+            while True:
+                with turn.watch.step():
+                    try:
+                        item = next(source)
+                    except StopIteration:
+                        return
+                yield item
+        finally:
+            self._count_muted(turn)
+
+    async def _amuted(self, source: Any, turn: _Turn) -> AsyncItems:
+        try:
+            while True:
+                with turn.watch.step():
+                    try:
+                        item = await source.__anext__()
+                    except StopAsyncIteration:
+                        return
+                yield item
+        finally:
+            self._count_muted(turn)
 
     def _held(self, source: Any, call: Call, watch: Watch) -> Items:
         with watch.step():
@@ -182,7 +224,7 @@ class OwnMethods:
                     index, value = next(source)
                 except StopIteration:
                     return
-            drafts = None if turn.watch.seen else self._drafts(_Turn([turn.of(index)], turn.watch), value)
+            drafts = None if turn.watch.seen else self._drafts(turn._replace(calls=[turn.of(index)]), value)
             yield index, value if drafts is None else self._applied(value, self._reviewer.take(partial(_known, drafts)))
 
     async def _apairs(self, source: Any, turn: _Turn) -> AsyncItems:
@@ -192,7 +234,7 @@ class OwnMethods:
                     index, value = await source.__anext__()
                 except StopAsyncIteration:
                     return
-            drafts = None if turn.watch.seen else self._drafts(_Turn([turn.of(index)], turn.watch), value)
+            drafts = None if turn.watch.seen else self._drafts(turn._replace(calls=[turn.of(index)]), value)
             texts = () if drafts is None else await self._reviewer.atake(partial(_known, drafts))
             yield index, value if drafts is None else self._applied(value, texts)
 
@@ -205,6 +247,8 @@ class OwnMethods:
         if not isinstance(model, BaseChatModel) or not is_outermost():
             return None
         calls = _calls(name, model, args, kwargs)
+        if self._interceptor.is_muted():
+            return _Turn(calls, Watch(), muted=True)
         if any(self._interceptor.is_left_alone(call) for call in calls):
             return None
         watch = Watch()

@@ -151,27 +151,82 @@ def current_activation() -> Mapping[str, Any] | None:
     return _activation.get()
 
 
-_muted: ContextVar[bool] = ContextVar("draftcritic_muted", default=False)
+class Mute:
+    """One `muted` block, valid only while it runs.
+
+    Attributes:
+        outer: the block around it.
+        internal: the plugin itself put it around a call that has no draft.
+        open: whether the block runs.
+    """
+
+    __slots__ = ("internal", "open", "outer")
+
+    def __init__(self, outer: Mute | None, internal: bool) -> None:
+        self.outer = outer
+        self.internal = internal
+        self.open = True
+
+
+_mute: ContextVar[Mute | None] = ContextVar("draftcritic_muted", default=None)
+
+
+class _Muting:
+    """The block of `muted`."""
+
+    __slots__ = ("_internal", "_mark")
+
+    def __init__(self, internal: bool) -> None:
+        self._internal = internal
+
+    def __enter__(self) -> None:
+        self._mark = Mute(_mute.get(), self._internal)
+        _mute.set(self._mark)
+
+    def __exit__(self, *_: object) -> None:
+        self._mark.open = False
+        _mute.set(self._mark.outer)  # not by token: see `scoped`
 
 
 def muted() -> AbstractContextManager[None]:
     """Review no model call inside the block: its answers are for the program, not for a user.
 
     Use it around calls whose answer no user reads as it is: summaries, titles, routing, query rewriting. The block
-    covers coroutines and tasks that are started in it. Nothing in a request can have the same effect.
+    covers coroutines, tasks and threads with a copied context that are started in it, until it ends; calls that they
+    make later are reviewed. Each call is counted with the outcome `muted`. Nothing in a request can have the same
+    effect, and `allow_muted = false` in the settings takes it away.
 
     Example:
         with draftcritic.muted():
             title = model.invoke("Write a title for this conversation: ...")
     """
-    return scoped(_muted, True)
+    return _Muting(internal=False)
 
 
-def muted_as(value: bool) -> AbstractContextManager[None]:
-    """Give the code inside the muting of other code, as `is_muted` returned it there."""
-    return scoped(_muted, value)
+def muted_internally() -> AbstractContextManager[None]:
+    """Review no model call inside the block, whatever the settings say of `muted`: the plugin knows the calls."""
+    return _Muting(internal=True)
 
 
-def is_muted() -> bool:
-    """Whether the current code runs inside a `muted` block."""
-    return _muted.get()
+def current_mute() -> Mute | None:
+    """Return the innermost `muted` block around the current code, which may have ended meanwhile."""
+    return _mute.get()
+
+
+def muted_as(mark: Mute | None) -> AbstractContextManager[None]:
+    """Give the code inside the muting of other code, as `current_mute` returned it there."""
+    return scoped(_mute, mark)
+
+
+def is_muted(*, internally: bool = False) -> bool:
+    """Whether the current code runs inside a `muted` block.
+
+    Args:
+        internally: only the plugin's own blocks count.
+    """
+    mark = _mute.get()
+    while mark is not None:
+        if mark.open and (mark.internal or not internally):
+            return True
+        mark = mark.outer
+    return False

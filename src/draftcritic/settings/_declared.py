@@ -265,6 +265,11 @@ class DeclaredSettings(BaseSettings):
         "true, false",
         default=False,
     )
+    allow_muted: bool = setting(
+        "Let `with draftcritic.muted():` in the application's code keep model calls from their reviews.",
+        "true, false",
+        default=True,
+    )
     record: types.ConfigPath | None = setting(
         "Append each reviewed draft with its conversation to this file, for `draftcritic replay`: it has texts.",
         "the path of a file; it is readable for its owner only",
