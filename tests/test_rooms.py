@@ -64,6 +64,7 @@ ALLOWED = {
     "record": {"draftcritic.core", "draftcritic.record", "draftcritic.review", "draftcritic.turns"},
     "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
+    "fleet": {"draftcritic.core", "draftcritic.fleet", "draftcritic.review"},
     "integrations": {
         "draftcritic.core",
         "draftcritic.grounding",

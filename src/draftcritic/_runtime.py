@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from draftcritic._deliveries import Reviews, made_delivery, service_name
 from draftcritic._reload import Rules
 from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
-from draftcritic.core._exception_place import described
+from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._lexicon import load_data
 from draftcritic.core._review import Review
 from draftcritic.core._turn import Turn
+from draftcritic.fleet._wire import DraftMessage, TravelledError
 from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
 from draftcritic.langchain._capture import CapturedDraft
 from draftcritic.langchain._critic_model import ChatModelCritic
@@ -25,7 +27,6 @@ from draftcritic.langchain._recent_reviews import remember
 from draftcritic.langchain._rewrite import WithoutCalls
 from draftcritic.langchain._root_run import root_run
 from draftcritic.langchain._turn_builder import bare_turn, extract, unread_turn
-from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
 from draftcritic.review._calls import TimedCaller
 from draftcritic.review._pipeline import Critic
 from draftcritic.review._ports import CriticModel
@@ -33,7 +34,7 @@ from draftcritic.review._ports import CriticModel
 if TYPE_CHECKING:
     from draftcritic.langchain._capture import LazyDraft
     from draftcritic.langchain._interceptors import CaptureFn
-    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.review._ports import FleetObserver
     from draftcritic.settings._model import Settings
 
 _logger = logging.getLogger("draftcritic")
@@ -50,18 +51,10 @@ class Runtime:
         observer: writes the reviews down.
     """
 
-    def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
+    def __init__(self, settings: Settings, observer: FleetObserver) -> None:
         self.settings = settings
         self.observer = observer
         self._rules = Rules(settings, observer)
-        self._runner = BackgroundRunner(
-            workers=settings.workers,
-            capacity=settings.queue_size,
-            capacity_bytes=settings.queue_bytes,
-            shutdown_timeout=settings.shutdown_timeout,
-            on_drop=self._dropped,
-            on_depth=observer.queue_depth,
-        )
         self._own_prompts = OwnPrompts()
         self._caller = TimedCaller()
         self._own_loop = OwnLoop()
@@ -72,6 +65,7 @@ class Runtime:
         self._documents = DocumentMemory() if settings.retriever_activation else None
         self._named_model: tuple[int, Any] | None = None
         self._warned_of_muted = False
+        self._delivery = made_delivery(settings, observer, Reviews(self._review, self.review_message, self._packed))
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""
@@ -127,28 +121,46 @@ class Runtime:
 
     def flush(self, timeout: float) -> bool:
         """Wait until every draft taken so far is reviewed, at most `timeout` seconds; False when some are not."""
-        return self._runner.flush(timeout)
+        return self._delivery.flush(timeout)
 
     def close(self) -> None:
         """Review what is queued within the shutdown limit, and take nothing more."""
-        self._runner.close(self.settings.shutdown_timeout)
+        self._delivery.close(self.settings.shutdown_timeout)
         self._own_loop.stop()
         self._caller.close()
         self._rules.close()
 
     def _submit(self, drafts: Sequence[LazyDraft]) -> Iterable[str | None]:
         for draft in drafts:
-            if not self._runner.would_reject():
-                captured = draft()
-                job = partial(captured.context.run, self._review, captured, self._runner.claim_result)
-                self._runner.submit(job, size=captured.size)
+            if not self._delivery.would_reject():
+                self._delivery.submit(draft())
         return ()
 
-    def _dropped(self, reason: str) -> None:
-        self.observer.dropped(reason)
-        if reason == QUEUE_FULL:
-            # A limit like any other; a process that ends, and a fault, decide nothing.
-            self.observer.displaced()
+    def _packed(self, captured: CapturedDraft, id_: str) -> DraftMessage:
+        """Return what travels of a captured draft."""
+        error = ""
+        try:
+            turn = self._turn(captured)
+        except Exception as fault:
+            turn, error = bare_turn(captured), qualified_name(type(fault))
+        return DraftMessage(
+            id=id_,
+            turn=turn,
+            origin=self.observer.packed(captured.origin),
+            created=time.time(),
+            service=service_name(),
+            complete=captured.complete,
+            error=error,
+        )
+
+    def review_message(self, message: DraftMessage, wanted: Callable[[], bool] | None = None) -> Review:
+        """Review a draft that has travelled."""
+        critic, origin = self._rules.critic(), self.observer.unpacked(message.origin)
+        if message.error:
+            return critic.fail(message.turn, TravelledError.named(message.error), origin, wanted=wanted)
+        if not message.complete:
+            return critic.decline(message.turn, GateReason.ABANDONED, origin, wanted=wanted)
+        return critic.review(message.turn, _NamedSource(self), origin, wanted=wanted)
 
     def _review(self, captured: CapturedDraft, wanted: Callable[[], bool] | None = None) -> Review:
         critic = self._rules.critic()
@@ -207,6 +219,19 @@ class Runtime:
 
     def _model(self, captured: CapturedDraft) -> Callable[[], CriticModel]:
         return _Source(self, captured)
+
+    def named_critic(self) -> CriticModel:
+        """Return the critic's model of the settings, for a draft whose own model is in another process."""
+        configured = self.settings.model
+        named = isinstance(configured, str)
+        return ChatModelCritic(
+            self._named(configured) if named else configured,
+            requested=configured.partition(":")[2] if named else "",
+            apart=True,
+            caller=self._caller,
+            own_prompts=self._own_prompts,
+            own_loop=self._own_loop,
+        )
 
     def critic_for(self, captured: CapturedDraft) -> CriticModel:
         """Return the critic's model for a draft."""
@@ -294,6 +319,23 @@ class _Source:
 
     def __call__(self) -> CriticModel:
         return self._runtime.critic_for(self._captured)
+
+
+class _NamedSource:
+    """Makes the critic's model of the settings. See `_Source`."""
+
+    __slots__ = ("_runtime",)
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    @property
+    def slow(self) -> bool:
+        """Whether that takes an import now."""
+        return self._runtime.is_to_be_named
+
+    def __call__(self) -> CriticModel:
+        return self._runtime.named_critic()
 
 
 _current: Runtime | None = None

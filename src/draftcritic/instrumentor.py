@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
     from draftcritic.langchain._install import Installed
     from draftcritic.record._row_file import RowFile
-    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.review._ports import FleetObserver
     from draftcritic.settings._model import Settings
     from draftcritic.telemetry._recorder import TelemetryRecorder
 
@@ -180,7 +180,7 @@ class _Wiring:
         if self._turns is not None:
             self._turns.close()
 
-    def _observer(self, settings: Settings, recorder: TelemetryRecorder) -> ReviewObserver:
+    def _observer(self, settings: Settings, recorder: TelemetryRecorder) -> FleetObserver:
         """Return the recorder, with a file of turns besides it when the settings name one."""
         if settings.record is None:
             return recorder

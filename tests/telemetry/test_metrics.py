@@ -44,6 +44,43 @@ def everything(harness: Harness) -> None:
     )
     harness.record(review(Judged(Verdict.REVISE, "Better.", call=CALL, broken=("no-dates",)), checked))
     harness.record(failed())
+    fleet(harness)
+
+
+def fleet(harness: Harness) -> None:
+    harness.recorder.delivered(12.5, True)
+    harness.recorder.dead_lettered("schema")
+    harness.recorder.budget_local()
+    harness.recorder.watch_spool(lambda: (2048, 3.5))
+    harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
+
+
+def test_a_fleet_is_counted(harness: Harness) -> None:
+    harness.record(skipped())
+    assert harness.points("draftcritic.spool.age") == {}
+    fleet(harness)
+    harness.recorder.dead_lettered("anything else")
+    harness.recorder.delivered(-4.0, False)
+    values = {name: harness.values(f"draftcritic.{name}") for name in ("spool.bytes", "spool.age", "dead_lettered")}
+    assert values["spool.bytes"] == {labels(): 2048}
+    assert values["spool.age"] == {labels(): 3.5}
+    assert values["dead_lettered"] == {
+        labels(reason="schema"): 1,
+        labels(reason="error"): 1,
+        labels(reason="attempts"): 0,
+    }
+    assert harness.values("draftcritic.redelivered") == {labels(): 1}
+    assert harness.values("draftcritic.budget.local") == {labels(): 1}
+    (age,) = harness.points("draftcritic.queue.age").values()
+    assert (age.count, age.sum) == (2, 12.5)
+    ((info, value),) = harness.values("draftcritic.info").items()
+    assert value == 1
+    assert {key: text for key, text in dict(info).items() if key != "draftcritic.version"} == {
+        "draftcritic.mode": "observe",
+        "draftcritic.policy.version": "8ab6571763b3",
+        "draftcritic.delivery": "spool",
+        "draftcritic.sku": "gpt-4o-mini",
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,6 +99,13 @@ def everything(harness: Harness) -> None:
         ("draftcritic.dropped", Sum, "{draft}"),
         ("draftcritic.circuit.state", Gauge, "{state}"),
         ("draftcritic.policy.loaded", Gauge, "{state}"),
+        ("draftcritic.info", Gauge, "{process}"),
+        ("draftcritic.spool.bytes", Gauge, "By"),
+        ("draftcritic.spool.age", Gauge, "s"),
+        ("draftcritic.queue.age", Histogram, "s"),
+        ("draftcritic.redelivered", Sum, "{draft}"),
+        ("draftcritic.dead_lettered", Sum, "{draft}"),
+        ("draftcritic.budget.local", Sum, "{call}"),
     ],
 )
 def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:
@@ -75,7 +119,7 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 13
+    assert len(harness.metrics()) == 20
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:
@@ -131,7 +175,7 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
         ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "unread"], 0
     )
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
-    assert drops == {"queue_full": 0, "shutdown": 0, "error": 0}
+    assert drops == {"queue_full": 0, "shutdown": 0, "expired": 0, "damaged": 0, "error": 0}
 
 
 def test_limits_have_series_from_the_start_and_a_blocked_draft_only_where_something_is_blocked() -> None:

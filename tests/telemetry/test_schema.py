@@ -64,6 +64,11 @@ def everything() -> Harness:
     harness.recorder.queue_depth(1)
     harness.recorder.circuit("gpt-4o-mini", CircuitState.OPEN)
     harness.recorder.policy_loaded(False)
+    harness.recorder.delivered(12.5, True)
+    harness.recorder.dead_lettered("schema")
+    harness.recorder.budget_local()
+    harness.recorder.watch_spool(lambda: (2048, 3.5))
+    harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
     return harness
 
 

@@ -193,6 +193,18 @@ class OnRefusedCalls(Word):
     DROP = "drop"
 
 
+class DeliveryKind(Word):
+    """How a background draft gets to its review.
+
+    `memory`: a queue of the process, which is lost with it. `spool`: files of the machine. `celery`: the files, then a
+    message queue to other machines.
+    """
+
+    MEMORY = "memory"
+    SPOOL = "spool"
+    CELERY = "celery"
+
+
 class Streams(Word):
     """What `enforce` does with a stream.
 

@@ -10,23 +10,23 @@ from draftcritic.core._review import Review
 from draftcritic.core._turn import Turn
 from draftcritic.record._review_row import row_of
 from draftcritic.record._row_file import RowFile
-from draftcritic.review._ports import ReviewObserver, ReviewRecord
+from draftcritic.review._ports import FleetObserver, ReviewRecord
 
 _logger = logging.getLogger("draftcritic")
 _NOT_RECORDED = (GateReason.NOT_A_DRAFT, GateReason.NESTED)
 
 
-def recording(observer: ReviewObserver, file: RowFile) -> ReviewObserver:
+def recording(observer: FleetObserver, file: RowFile) -> FleetObserver:
     """Return an observer that does all that `observer` does, and appends a row for each review of a draft.
 
     A file that cannot be written is logged once, and never reaches the application.
     """
     _logger.warning("draftcritic records drafts and their conversations in %s", file.path)
-    return cast("ReviewObserver", _Observer(observer, file))
+    return cast("FleetObserver", _Observer(observer, file))
 
 
 class _Observer:
-    def __init__(self, inner: ReviewObserver, file: RowFile) -> None:
+    def __init__(self, inner: FleetObserver, file: RowFile) -> None:
         self._inner = inner
         self._file = file
         self._failed = False

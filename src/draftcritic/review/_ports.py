@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from draftcritic.core._enums import CircuitState, Failure, GateReason
+from draftcritic.core._enums import CircuitState, Failure, GateReason, Mode
 from draftcritic.core._review import ModelCall, Review
 from draftcritic.core._turn import Turn
 
@@ -111,7 +111,11 @@ class ReviewObserver(Protocol):
         ...
 
     def dropped(self, reason: str) -> None:
-        """Count a draft that was lost before its review: `reason` is `queue_full`, `shutdown` or `error`."""
+        """Count a draft that was lost before its review.
+
+        Args:
+            reason: `queue_full`, `shutdown`, `expired` or `damaged` (of a spool), or `error`.
+        """
         ...
 
     def nested(self) -> None:
@@ -136,6 +140,38 @@ class ReviewObserver(Protocol):
 
     def policy_loaded(self, whole: bool) -> None:
         """Record a reload of the policy file: it is valid, or it is invalid and the previous policy stays."""
+        ...
+
+
+class FleetObserver(ReviewObserver, Protocol):
+    """Writes down, too, how drafts travel between processes. No method raises."""
+
+    def packed(self, origin: Any) -> dict[str, str]:
+        """Return a value of `capture` as texts that another process can read."""
+        ...
+
+    def unpacked(self, packed: Mapping[str, str]) -> Any:
+        """Return the value of `capture` that `packed` was made of."""
+        ...
+
+    def dead_lettered(self, reason: str) -> None:
+        """Count a draft that was put aside: `reason` is `schema`, `attempts` or `error`."""
+        ...
+
+    def delivered(self, age: float, again: bool) -> None:
+        """Record how many seconds a draft has waited, and whether its delivery had begun before and not ended."""
+        ...
+
+    def budget_local(self) -> None:
+        """Count a call that was decided without the shared store of the budgets."""
+        ...
+
+    def watch_spool(self, spool: Callable[[], tuple[int, float]] | None) -> None:
+        """Report the size in bytes and the age in seconds that a function returns; None for no more reports."""
+        ...
+
+    def info(self, mode: Mode, policy_version: str, delivery: str, sku: str | None) -> None:
+        """Report what this process runs now."""
         ...
 
 
@@ -255,6 +291,33 @@ class NullObserver:
         """Do nothing."""
 
     def policy_loaded(self, whole: bool) -> None:
+        """Do nothing."""
+
+
+class NullFleetObserver(NullObserver):
+    """Writes nothing down. Implements `FleetObserver`."""
+
+    def packed(self, origin: Any) -> dict[str, str]:  # noqa: ARG002 - the port's signature
+        """Return nothing."""
+        return {}
+
+    def unpacked(self, packed: Mapping[str, str]) -> Any:  # noqa: ARG002 - the port's signature
+        """Return None."""
+        return None
+
+    def dead_lettered(self, reason: str) -> None:
+        """Do nothing."""
+
+    def delivered(self, age: float, again: bool) -> None:
+        """Do nothing."""
+
+    def budget_local(self) -> None:
+        """Do nothing."""
+
+    def watch_spool(self, spool: Callable[[], tuple[int, float]] | None) -> None:
+        """Do nothing."""
+
+    def info(self, mode: Mode, policy_version: str, delivery: str, sku: str | None) -> None:
         """Do nothing."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._confidence import COLD_START
-from draftcritic.core._enums import Mode
+from draftcritic.core._enums import DeliveryKind, Mode
 from draftcritic.core._secrets import HIDDEN, is_secret_name, masked
 from draftcritic.settings._display import shown
 from draftcritic.settings._fields import Problem, allowed
@@ -76,6 +77,34 @@ def conflicts(settings: Settings, invalid: Collection[str]) -> Iterator[Problem]
     if not {"preferences", "rules"} & set(invalid):
         yield from _repeated_ids(settings)
     yield from _limit_conflicts(settings, set(invalid))
+    yield from _delivery_conflicts(settings, set(invalid))
+
+
+def _delivery_conflicts(settings: Settings, invalid: set[str]) -> Iterator[Problem]:
+    """Yield what a delivery out of the process lacks."""
+    kind = settings.delivery
+    if "delivery" in invalid or kind is DeliveryKind.MEMORY:
+        return
+    if sys.platform == "win32":
+        yield _combination(settings, "delivery", "needs file locks that Windows lacks; use memory")
+    waits = settings.mode is Mode.ENFORCE or not settings.background
+    if not {"mode", "background"} & invalid and waits:
+        reason = (
+            "is for reviews in the background: with mode = enforce or background = false the caller waits for the "
+            "verdict; use memory (the processes still share the limits of `budget_store`)"
+        )
+        yield _combination(settings, "delivery", reason)
+    if "spool_dir" not in invalid and settings.spool_dir is None:
+        yield _combination(settings, "delivery", "needs a folder for the drafts that wait; set `spool_dir`")
+    asks = settings.mode not in (Mode.OFF, Mode.GATE)
+    if not {"model", "mode"} & invalid and asks and settings.model is None:
+        reason = (
+            "needs a critic model of its own: another process reviews the draft, without the model that wrote it; set "
+            "`model` to provider:name"
+        )
+        yield _combination(settings, "delivery", reason)
+    if kind is DeliveryKind.CELERY and "broker" not in invalid and settings.broker is None:
+        yield _combination(settings, "delivery", "needs a message queue; set `broker` to amqps://host/vhost")
 
 
 def _repeated_ids(settings: Settings) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from draftcritic.core._enums import FabricationMode, Mode, OnFailure, Streams
+from draftcritic.core._enums import DeliveryKind, FabricationMode, Mode, OnFailure, Streams
 from draftcritic.core._policy import CircuitRules, LimitRules, Policy
 from draftcritic.settings import _value_types as types
 from draftcritic.settings._fields import setting
@@ -160,6 +160,40 @@ class DeclaredSettings(BaseSettings):
     workers: types.Workers = setting("Background threads.", "a whole number from 1 to 64", default=2)
     shutdown_timeout: types.Seconds = setting(
         "Seconds the process waits at its exit for reviews under way.", "a number from 0 to 3600", default=5.0
+    )
+    delivery: types.DeliveryWord = setting(
+        "How a draft gets to its background review: through memory, through files that survive a killed process, or "
+        "through these and RabbitMQ to `draftcritic worker`.",
+        "memory, spool, celery; spool and celery need `spool_dir` and a `model`, celery a `broker`",
+        default=DeliveryKind.MEMORY,
+    )
+    spool_dir: types.ConfigPath | None = setting(
+        "Drafts that wait for their delivery are files below this folder: it has texts.",
+        "the path of a folder on a local disk; its files are readable for their owner only",
+    )
+    spool_bytes: types.QueueBytes = setting(
+        "Drafts of one process that may wait in its spool; one more is dropped and counted.",
+        "bytes: a whole number from 65536",
+        default=256 * 2**20,
+    )
+    spool_hours: types.RecordHours = setting(
+        "A draft that has waited this many hours is dropped and counted.",
+        "a number above 0, at most 87600",
+        default=24.0,
+    )
+    broker: types.BrokerUrl | None = setting(
+        "The RabbitMQ of delivery = celery.", "amqp:// or amqps:// with user, password, host and vhost", repr=False
+    )
+    budget_store: types.StoreUrl | None = setting(
+        "The Redis in which all processes count the limits of the critic's calls together; without it each counts "
+        "for itself.",
+        "redis:// or rediss:// with password, host and database",
+        repr=False,
+    )
+    fleet: types.FleetName = setting(
+        "The name of the queue in `broker` and of the keys in `budget_store`: one for all that share them.",
+        "1 to 64 letters, digits, hyphens and underscores, the first a letter",
+        default="draftcritic",
     )
     queue_bytes: types.QueueBytes = setting(
         "Memory that drafts waiting for their background review may hold; one more is dropped and counted.",

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from draftcritic.core._enums import (
+    DeliveryKind,
     FabricationMode,
     GateReason,
     Mode,
@@ -234,6 +235,24 @@ def _template(text: str) -> str:
     return text
 
 
+def _broker(url: str) -> str:
+    if url.startswith(("redis:", "rediss:")):
+        raise ValueError(
+            "is Redis, whose acknowledgements are only imitated: a killed worker's drafts come back after an hour, or "
+            "twice, or not at all (celery issues 5935 and 7924, kombu issue 337); use RabbitMQ, amqp://host, and give "
+            "this address as `budget_store`"
+        )
+    if not url.startswith(("amqp://", "amqps://")):
+        raise ValueError("is no address of RabbitMQ; write it as amqps://host/vhost, with the user before the host")
+    return url
+
+
+def _store(url: str) -> str:
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("is no address of Redis; write it as rediss://host:6379/0, with the password before the host")
+    return url
+
+
 def absolute(path: str | Path) -> Path:
     """`path` from the current directory on, with `~` for the home directory."""
     try:
@@ -245,6 +264,7 @@ def absolute(path: str | Path) -> Path:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 ModeWord = Annotated[Mode, BeforeValidator(_word(Mode))]
 FabricationWord = Annotated[FabricationMode, BeforeValidator(_word(FabricationMode))]
+DeliveryWord = Annotated[DeliveryKind, BeforeValidator(_word(DeliveryKind))]
 StreamsWord = Annotated[Streams, BeforeValidator(_word(Streams))]
 OnUnjudgedWord = Annotated[OnUnjudged, BeforeValidator(_word(OnUnjudged))]
 OnLimitWord = Annotated[OnLimit, BeforeValidator(_word(OnLimit))]
@@ -286,6 +306,9 @@ RefusalTexts = Annotated[
 GateChoice = Annotated[Any, AfterValidator(_gate)]
 RulesSourceChoice = Annotated[Any, AfterValidator(_rules_source)]
 Hooks = tuple[Annotated[Any, AfterValidator(_hook)], ...]
+BrokerUrl = Annotated[Text, AfterValidator(_broker)]
+StoreUrl = Annotated[Text, AfterValidator(_store)]
+FleetName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 ConfigPath = Annotated[Path, AfterValidator(absolute)]
 
 

@@ -140,6 +140,8 @@ class State:
         depth: the length of the background queue.
         circuits: the state of each circuit by SKU, as the number that is reported.
         policy_valid: whether the policy's file is valid.
+        spool: returns the size in bytes and the age in seconds of the spool; None without a spool.
+        info: the labels that describe this process; empty for no report.
     """
 
     def __init__(self, tallies: Sequence[Tally[Any]] = ()) -> None:
@@ -147,6 +149,8 @@ class State:
         self.depth = Depth()
         self.circuits: dict[str, int] = {}
         self.policy_valid = True
+        self.spool: Callable[[], tuple[int, float]] | None = None
+        self.info: dict[str, str] = {}
 
     def report(self, provider: MeterProvider, meter: Meter, descriptions: dict[str, str]) -> None:
         """Report this state through the gauges of a provider, in place of any earlier state.
@@ -167,6 +171,9 @@ class State:
                 (names.METRIC_QUEUE_DEPTH, names.UNIT_REVIEW, callbacks.depth),
                 (names.METRIC_CIRCUIT, names.UNIT_STATE, callbacks.circuits),
                 (names.METRIC_POLICY_LOADED, names.UNIT_STATE, callbacks.policy),
+                (names.METRIC_INFO, names.UNIT_PROCESS, callbacks.info),
+                (names.METRIC_SPOOL_BYTES, names.UNIT_BYTE, callbacks.spool_bytes),
+                (names.METRIC_SPOOL_AGE, names.UNIT_SECOND, callbacks.spool_age),
             ):
                 own.create_observable_gauge(name, [callback], unit, descriptions[name])
 
@@ -212,6 +219,18 @@ class _GaugeCallbacks:
     def policy(self, _: CallbackOptions) -> Iterable[Observation]:
         state = self.state()
         return [] if state is None else [Observation(int(state.policy_valid))]
+
+    def info(self, _: CallbackOptions) -> Iterable[Observation]:
+        state = self.state()
+        return [] if state is None or not state.info else [Observation(1, state.info)]
+
+    def spool_bytes(self, _: CallbackOptions) -> Iterable[Observation]:
+        state = self.state()
+        return [] if state is None or state.spool is None else [Observation(state.spool()[0])]
+
+    def spool_age(self, _: CallbackOptions) -> Iterable[Observation]:
+        state = self.state()
+        return [] if state is None or state.spool is None else [Observation(state.spool()[1])]
 
 
 _callbacks: dict[int, _GaugeCallbacks] = {}

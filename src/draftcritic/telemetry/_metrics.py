@@ -123,6 +123,15 @@ class Metrics:
         self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
         self._rules = counter(names.METRIC_RULES, names.UNIT_VIOLATION)
         self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
+        self._redelivered = counter(names.METRIC_REDELIVERED, names.UNIT_DRAFT)
+        self._dead = counter(names.METRIC_DEAD_LETTERED, names.UNIT_DRAFT)
+        self._budget_local = counter(names.METRIC_BUDGET_LOCAL, names.UNIT_CALL)
+        self._queue_age = meter.create_histogram(
+            names.METRIC_QUEUE_AGE,
+            names.UNIT_SECOND,
+            DESCRIPTIONS[names.METRIC_QUEUE_AGE],
+            explicit_bucket_boundaries_advisory=names.AGE_BUCKETS,
+        )
         self._duration = meter.create_histogram(
             names.METRIC_REVIEW_DURATION,
             names.UNIT_SECOND,
@@ -162,6 +171,10 @@ class Metrics:
                 self._rules.add(0, {names.RULE: rule, names.VERDICT: verdict.value}, NO_TRACE)
         for drop in names.DROP_REASONS:
             self._dropped.start_at_zero(drop)
+        for dead in names.DEAD_REASONS:
+            self._dead.add(0, {names.REASON: dead}, NO_TRACE)
+        self._redelivered.add(0, {}, NO_TRACE)
+        self._budget_local.add(0, {}, NO_TRACE)
         self._state.report(provider, self._meter, DESCRIPTIONS)
 
     def close(self) -> None:
@@ -232,6 +245,28 @@ class Metrics:
     def policy_loaded(self, whole: bool) -> None:
         """Record whether the policy's file was reloaded."""
         self._state.policy_valid = whole
+
+    def dead_lettered(self, reason: str) -> None:
+        """Count a draft that was put aside."""
+        self._dead.add(1, {names.REASON: reason if reason in names.DEAD_REASONS else names.DROP_ERROR}, NO_TRACE)
+
+    def delivered(self, age: float, again: bool, context: Context | None = None) -> None:
+        """Record how long a draft has waited, in seconds, and whether its delivery had begun before."""
+        self._queue_age.record(max(0.0, age), {}, exemplar_of(context))
+        if again:
+            self._redelivered.add(1, {}, exemplar_of(context))
+
+    def budget_local(self) -> None:
+        """Count a call that was decided without the shared store of the budgets."""
+        self._budget_local.add(1, {}, NO_TRACE)
+
+    def watch_spool(self, spool: Callable[[], tuple[int, float]] | None) -> None:
+        """Report a spool: the function returns its size in bytes, and its age in seconds."""
+        self._state.spool = spool
+
+    def info(self, labels: dict[str, str]) -> None:
+        """Report what this process runs."""
+        self._state.info = {**labels, names.SKU: self._sku(labels.get(names.SKU))}
 
     def _took(self, review: Review, sku: str, context: Context) -> None:
         duration = amount_of(review.duration_s)
@@ -348,5 +383,12 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",
     names.METRIC_CIRCUIT: "The circuit of a critic's model: 0 closed, 1 half-open, 2 open.",
+    names.METRIC_INFO: "1 for each process: which release reviews, how far it goes now, and by which policy.",
+    names.METRIC_SPOOL_BYTES: "Bytes of the drafts that wait in the spool of this process.",
+    names.METRIC_SPOOL_AGE: "How long the oldest draft in the spool of this process has waited.",
+    names.METRIC_QUEUE_AGE: "Time from a draft's end to the start of its review, where drafts wait in a spool.",
+    names.METRIC_REDELIVERED: "Drafts whose delivery had begun before and not ended: the process or worker was killed.",
+    names.METRIC_DEAD_LETTERED: "Drafts that were put aside because they cannot be reviewed.",
+    names.METRIC_BUDGET_LOCAL: "Calls decided by this process's part of the budgets, as their store was away.",
     names.METRIC_POLICY_LOADED: "1 while the policy's file is valid, 0 while it is not and the last valid one stays.",
 }

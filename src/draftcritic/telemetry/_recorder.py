@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
@@ -19,7 +19,14 @@ from draftcritic.core._turn import Turn
 from draftcritic.grounding._findings import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import Capture, capture_from_environment
-from draftcritic.telemetry._context import CriticCallScope, Origin, capture_origin, stamp_spans_of
+from draftcritic.telemetry._context import (
+    CriticCallScope,
+    Origin,
+    capture_origin,
+    pack_origin,
+    stamp_spans_of,
+    unpack_origin,
+)
 from draftcritic.telemetry._evaluation import emit_evaluations
 from draftcritic.telemetry._metrics import Metrics
 from draftcritic.telemetry._span import call_end_attributes, call_start_attributes, review_attributes
@@ -175,7 +182,7 @@ class TelemetryRecorder:
         return TelemetryRecord(self, turn, span, context, origin)
 
     def dropped(self, reason: str) -> None:
-        """Count a draft that was lost before its review: `queue_full`, `shutdown` or `error`."""
+        """Count a draft that was lost before its review. See `ReviewObserver.dropped`."""
         try:
             self.metrics.dropped(reason)
         except Exception as error:
@@ -216,6 +223,51 @@ class TelemetryRecorder:
         """Record whether the policy's file was reloaded."""
         with self.boundary.around("policy_loaded"):
             self.metrics.policy_loaded(whole)
+
+    def packed(self, origin: Any) -> dict[str, str]:
+        """Return an origin as texts that another process can read."""
+        with self.boundary.around("packed"):
+            return pack_origin(origin)
+        return {}
+
+    def unpacked(self, packed: Mapping[str, str]) -> Any:
+        """Return the origin of `packed`."""
+        with self.boundary.around("unpacked"):
+            return unpack_origin(packed)
+        return None
+
+    def dead_lettered(self, reason: str) -> None:
+        """Count a draft that was put aside: `schema`, `attempts` or `error`."""
+        with self.boundary.around("dead_lettered"):
+            self.metrics.dead_lettered(reason)
+
+    def delivered(self, age: float, again: bool) -> None:
+        """Record how long a draft has waited for its delivery, and whether that had begun before."""
+        with self.boundary.around("delivered"):
+            self.metrics.delivered(age, again)
+
+    def budget_local(self) -> None:
+        """Count a call that was decided without the shared store of the budgets."""
+        with self.boundary.around("budget_local"):
+            self.metrics.budget_local()
+
+    def watch_spool(self, spool: Callable[[], tuple[int, float]] | None) -> None:
+        """Report the size in bytes and the age in seconds that a function returns."""
+        with self.boundary.around("watch_spool"):
+            self.metrics.watch_spool(spool)
+
+    def info(self, mode: Mode, policy_version: str, delivery: str, sku: str | None) -> None:
+        """Report what this process runs now."""
+        with self.boundary.around("info"):
+            self.metrics.info(
+                {
+                    names.VERSION: _version() or "",
+                    names.MODE: mode.value,
+                    names.POLICY_VERSION: policy_version,
+                    names.DELIVERY: delivery,
+                    names.SKU: sku or "",
+                }
+            )
 
     def close(self) -> None:
         """Stop reporting the critic's state: the plugin has been uninstrumented."""

@@ -6,7 +6,16 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Literal
 
-from draftcritic.core._enums import Action, GateDecision, GateReason, OutcomeKind, Verdict, VerdictSource
+from draftcritic.core._enums import (
+    Action,
+    DeliveryKind,
+    GateDecision,
+    GateReason,
+    Mode,
+    OutcomeKind,
+    Verdict,
+    VerdictSource,
+)
 from draftcritic.grounding._findings import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, MAX_TEXT
@@ -314,7 +323,16 @@ _LABELS = (
     AttributeInfo(names.RULE, "string", "Id of a loaded preference or rule, else `other`."),
     AttributeInfo(names.DIRECTION, "string", "Which way the tokens went.", names.DIRECTIONS),
     AttributeInfo(names.KIND, "string", "The kind of the finding.", (*sorted(KINDS), names.KIND_OTHER)),
-    AttributeInfo(names.REASON, "string", "Why the draft was lost.", names.DROP_REASONS),
+    AttributeInfo(
+        names.REASON,
+        "string",
+        "Why the draft was lost or put aside.",
+        tuple(dict.fromkeys((*names.DROP_REASONS, *names.DEAD_REASONS))),
+    ),
+    AttributeInfo(names.VERSION, "string", "The release of the plugin."),
+    AttributeInfo(names.MODE, "string", "The mode in effect.", _words(Mode)),
+    AttributeInfo(names.POLICY_VERSION, "string", "The version of the policy in effect."),
+    AttributeInfo(names.DELIVERY, "string", "How drafts get to their reviews.", _words(DeliveryKind)),
 )
 _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[float, ...]]] = {
     names.METRIC_REVIEWS: ("counter", names.UNIT_REVIEW, ()),
@@ -330,6 +348,13 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_DROPPED: ("counter", names.UNIT_DRAFT, ()),
     names.METRIC_CIRCUIT: ("gauge", names.UNIT_STATE, ()),
     names.METRIC_POLICY_LOADED: ("gauge", names.UNIT_STATE, ()),
+    names.METRIC_INFO: ("gauge", names.UNIT_PROCESS, ()),
+    names.METRIC_SPOOL_BYTES: ("gauge", names.UNIT_BYTE, ()),
+    names.METRIC_SPOOL_AGE: ("gauge", names.UNIT_SECOND, ()),
+    names.METRIC_QUEUE_AGE: ("histogram", names.UNIT_SECOND, names.AGE_BUCKETS),
+    names.METRIC_REDELIVERED: ("counter", names.UNIT_DRAFT, ()),
+    names.METRIC_DEAD_LETTERED: ("counter", names.UNIT_DRAFT, ()),
+    names.METRIC_BUDGET_LOCAL: ("counter", names.UNIT_CALL, ()),
 }
 
 SCHEMA = Schema(

@@ -95,7 +95,11 @@ DIRECTION_INPUT: Final = "input"
 DIRECTION_OUTPUT: Final = "output"
 DIRECTIONS: Final = (DIRECTION_INPUT, DIRECTION_OUTPUT)
 DROP_ERROR: Final = "error"
-DROP_REASONS: Final = ("queue_full", "shutdown", DROP_ERROR)
+DROP_REASONS: Final = ("queue_full", "shutdown", "expired", "damaged", DROP_ERROR)
+DEAD_REASONS: Final = ("schema", "attempts", DROP_ERROR)
+"""Why a draft was put aside as a dead letter."""
+VERSION: Final = "draftcritic.version"
+DELIVERY: Final = "draftcritic.delivery"
 KIND_OTHER: Final = "other"
 """Label of a fabrication kind that is none of the detector's."""
 
@@ -112,6 +116,13 @@ METRIC_QUEUE_DEPTH: Final = "draftcritic.queue.depth"
 METRIC_DROPPED: Final = "draftcritic.dropped"
 METRIC_CIRCUIT: Final = "draftcritic.circuit.state"
 METRIC_POLICY_LOADED: Final = "draftcritic.policy.loaded"
+METRIC_INFO: Final = "draftcritic.info"
+METRIC_SPOOL_BYTES: Final = "draftcritic.spool.bytes"
+METRIC_SPOOL_AGE: Final = "draftcritic.spool.age"
+METRIC_QUEUE_AGE: Final = "draftcritic.queue.age"
+METRIC_REDELIVERED: Final = "draftcritic.redelivered"
+METRIC_DEAD_LETTERED: Final = "draftcritic.dead_lettered"
+METRIC_BUDGET_LOCAL: Final = "draftcritic.budget.local"
 
 UNIT_REVIEW: Final = "{review}"
 UNIT_DECISION: Final = "{decision}"
@@ -124,9 +135,14 @@ UNIT_FINDING: Final = "{finding}"
 UNIT_VIOLATION: Final = "{violation}"
 UNIT_FAILURE: Final = "{failure}"
 UNIT_DRAFT: Final = "{draft}"
+UNIT_BYTE: Final = "By"
+UNIT_PROCESS: Final = "{process}"
+UNIT_CALL: Final = "{call}"
 
 DURATION_BUCKETS: Final = tuple(round(0.01 * 2**step, 2) for step in range(14))
 """Seconds, 0.01 to 81.92, each twice the one before: what the GenAI conventions advise for model calls."""
+AGE_BUCKETS: Final = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 21600.0, 86400.0)
+"""Seconds, from a tenth to a day: how long drafts wait for their review in another process."""
 CONFIDENCE_BUCKETS: Final = tuple(round(0.05 * step, 2) for step in range(1, 21))
 """0.05 to 1.0 in steps of 0.05; a bound belongs to the bucket below it."""
 
@@ -144,5 +160,12 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     METRIC_DROPPED: (REASON,),
     METRIC_CIRCUIT: (SKU,),
     METRIC_POLICY_LOADED: (),
+    METRIC_INFO: (VERSION, MODE, POLICY_VERSION, DELIVERY, SKU),
+    METRIC_SPOOL_BYTES: (),
+    METRIC_SPOOL_AGE: (),
+    METRIC_QUEUE_AGE: (),
+    METRIC_REDELIVERED: (),
+    METRIC_DEAD_LETTERED: (REASON,),
+    METRIC_BUDGET_LOCAL: (),
 }
 """The labels of each metric."""

@@ -1,0 +1,65 @@
+"""An agent with a spool: writes drafts and says which ones its callers got.
+
+`fleet_agent.py COUNT SECONDS [THREADS]`: each thread writes COUNT drafts, each review takes SECONDS.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from draftcritic import DraftCriticInstrumentor
+
+
+class Writer(BaseChatModel):
+    """Repeats its input."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "writer"
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(messages[-1].content))])
+
+
+class Slow(Writer):
+    """Approves after a while; ends the process for a draft that says so."""
+
+    seconds: float = 0.0
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        time.sleep(self.seconds)
+        if "poison" in str(messages[-1].content):
+            os._exit(9)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage('{"verdict": "approve"}'))])
+
+
+def work(name: str, count: int) -> None:
+    writer = Writer()
+    for number in range(count):
+        draft = f"{os.environ.get('DRAFT', 'It costs 12 euros, says')} {name}-{number}."
+        writer.invoke(draft)
+        os.write(1, f"{draft}\n".encode())  # the caller has the draft
+
+
+def main() -> None:
+    count, seconds, threads = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["1"])[0])
+    plugin = DraftCriticInstrumentor()
+    plugin.instrument(model=Slow(seconds=seconds))
+    writers = [threading.Thread(target=work, args=(f"{os.getpid()}-{at}", count)) for at in range(threads)]
+    for thread in writers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    sys.exit(0 if plugin.flush(60) else 3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The place of a draft in its trace travels as W3C trace context, flags included."""
+
+from __future__ import annotations
+
+import pytest
+from opentelemetry import context as context_api
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import TraceState
+from support.sdk import Telemetry
+from support.telemetry import TURN, skipped
+
+from draftcritic.telemetry import TelemetryRecorder
+from draftcritic.telemetry._context import Origin, pack_origin, unpack_origin
+
+
+@pytest.fixture
+def telemetry() -> Telemetry:
+    return Telemetry()
+
+
+def test_a_review_is_a_child_of_the_drafts_span_in_another_process(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    tracer = telemetry.providers["tracer_provider"].get_tracer("app")
+    with tracer.start_as_current_span("chat", attributes={"gen_ai.operation.name": "chat"}) as span:
+        packed = recorder.packed(recorder.capture())
+    assert packed["traceparent"] == packed["evaluated"]
+    recorder.begin(TURN, recorder.unpacked(packed)).finish(skipped())
+    (review,) = [each for each in telemetry.spans if each.name == "draftcritic.review"]
+    assert review.parent is not None
+    assert (review.parent.trace_id, review.parent.span_id) == (
+        span.get_span_context().trace_id,
+        span.get_span_context().span_id,
+    )
+    assert review.parent.is_remote
+
+
+def test_an_unsampled_trace_stays_unsampled(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    with TracerProvider(sampler=ALWAYS_OFF).get_tracer("app").start_as_current_span("chat"):
+        packed = recorder.packed(recorder.capture())
+    assert int(packed["traceparent"][-2:], 16) & 1 == 0
+    recorder.begin(TURN, recorder.unpacked(packed)).finish(skipped())
+    assert [each.name for each in telemetry.spans] == []
+
+
+def test_the_state_of_the_trace_travels() -> None:
+    state = TraceState([("vendor", "a"), ("other", "b")])
+    span = trace.SpanContext(1, 2, is_remote=False, trace_flags=trace.TraceFlags(1), trace_state=state)
+    context = trace.set_span_in_context(trace.NonRecordingSpan(span))
+    arrived = unpack_origin(pack_origin(Origin(context)))
+    found = trace.get_current_span(arrived.context).get_span_context()
+    assert (found.trace_id, found.span_id, found.trace_flags, found.trace_state) == (1, 2, 1, state)
+
+
+def test_a_draft_where_spans_are_suppressed_has_no_review_span(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    token = context_api.attach(context_api.set_value("suppress_instrumentation", True))
+    try:
+        packed = recorder.packed(recorder.capture())
+    finally:
+        context_api.detach(token)
+    recorder.begin(TURN, recorder.unpacked(packed)).finish(skipped())
+    assert [each.name for each in telemetry.spans] == []
+
+
+@pytest.mark.parametrize("packed", [{}, {"traceparent": "nonsense"}, {"traceparent": f"00-{'0' * 32}-{'0' * 16}-01"}])
+def test_a_draft_without_a_trace_begins_its_own(telemetry: Telemetry, packed: dict[str, str]) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    recorder.begin(TURN, recorder.unpacked(packed)).finish(skipped())
+    (review,) = telemetry.spans
+    assert review.parent is None
+
+
+def test_what_is_no_origin_packs_to_nothing() -> None:
+    assert pack_origin(None) == {}
