@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ def test_each_review_is_a_row_that_gives_the_same_turn_again(tmp_path: Path) -> 
     observer = review(path)
     assert len(observer.reviews) == 1
     (row,) = read_turns([path])
-    assert to_turn(row) == TURN
+    again = to_turn(row)
+    assert replace(again, sources=(), earlier=()) == TURN
+    assert (again.sources, [message.text for message in again.earlier]) == ((TURN.context,), [TURN.hearsay])
     assert (row.turn_id, row.trace_id, row.user_id, row.conversation_id) == ("r1", f"{5:032x}", "C-102", "ben-1")
     assert row.reviewed is not None
     assert (row.reviewed.verdict, row.reviewed.source, row.reviewed.text) == ("refuse", "reflection", "No.")

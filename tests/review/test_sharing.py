@@ -140,7 +140,7 @@ def test_what_does_not_go_into_the_prompt_does_not_matter():
     sharing, model = Sharing(5.0), ScriptedCriticModel([{"verdict": "refuse"}])
     critic(sharing).review(DRAFT, model)
     policy = Policy(default_refusal="Not today.", timeout=3)
-    review = critic(sharing, policy).review(Turn(DRAFT.draft, run_id="other", user_message="?"), model)
+    review = critic(sharing, policy).review(Turn(DRAFT.draft, run_id="other", user_id="?"), model)
     assert (review.call.shared, review.outcome.text) == (True, "Not today.")
 
 

@@ -39,7 +39,7 @@ class Judging(ScriptedCriticModel):
     def _said(self, messages):
         question = messages[-1].text
         self.questions.append(question)
-        boundary = question.splitlines()[0].partition(": ")[2]
+        boundary = re.search("^Boundary: (.+)$", question, re.MULTILINE)[1]
         draft = re.search(rf"--- {boundary} begin \[DRAFT\]\n(.*?)\n--- {boundary} end", question, re.DOTALL)[1]
         self.drafts.append(draft)
         said = self.answer(draft, question)

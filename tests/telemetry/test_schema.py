@@ -47,6 +47,7 @@ def everything() -> Harness:
         *every_outcome("text", TURN),
         *(review(Judged(v, "text", ("rule",), call=CALL, reason="why", broken=("rule-1",)), whole) for v in Verdict),
         review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True))),
+        review(Judged(Verdict.APPROVE, None, call=replace(CALL, evidence_length=9, evidence_kinds=("tools",)))),
         review(Judged(Verdict.REFUSE, None, call=CALL, ambiguous=True)),
         failed(),
         skipped(),

@@ -14,6 +14,8 @@ from draftcritic.core._declining import declines
 from draftcritic.core._enums import (
     Action,
     CircuitState,
+    EvidenceScope,
+    Examples,
     FabricationMode,
     Failure,
     GateDecision,
@@ -67,7 +69,8 @@ from draftcritic.core._policy import (
     rule_id,
 )
 from draftcritic.core._prices import price_usd, usage_from
-from draftcritic.core._prompt import DEFAULT_TEMPLATE, Prompt, render_prompt, room_for_draft, validate_template
+from draftcritic.core._prompt import Prompt, render_prompt, room_for_draft
+from draftcritic.core._prompt_template import DEFAULT_TEMPLATE, validate_template
 from draftcritic.core._reply import ParsedReflection, parse_reflection_output
 from draftcritic.core._review import (
     Assessment,
@@ -86,7 +89,7 @@ from draftcritic.core._review import (
     undecided,
 )
 from draftcritic.core._text import is_invisible, well_formed
-from draftcritic.core._turn import IntentLabel, IntentVerdict, Turn
+from draftcritic.core._turn import Earlier, IntentLabel, IntentVerdict, Turn
 from draftcritic.core._windows import ABOUT_REVISION, windows
 from draftcritic.grounding._detector import detect_fabrication
 from draftcritic.grounding._evidence import Grounding
@@ -118,6 +121,9 @@ __all__ = [
     "CircuitState",
     "CriticGateContext",
     "CriticPreference",
+    "Earlier",
+    "EvidenceScope",
+    "Examples",
     "FabricationDecision",
     "FabricationDetectedEvent",
     "FabricationFinding",

@@ -205,6 +205,26 @@ class DeliveryKind(Word):
     CELERY = "celery"
 
 
+class EvidenceScope(Word):
+    """What the critic's model is shown besides the draft and the rules.
+
+    `none`: nothing. `turn`: what belongs to the draft's own turn, and the parts of earlier messages that have
+    something in common with the draft. `conversation`: all earlier messages as well.
+    """
+
+    NONE = "none"
+    TURN = "turn"
+    CONVERSATION = "conversation"
+
+
+class Examples(Word):
+    """Whether the critic's model is shown worked examples. `auto`: when it is small or unknown."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 class Streams(Word):
     """What `enforce` does with a stream.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from draftcritic.core._claims import draft_has_claims
 
@@ -39,11 +39,11 @@ def excerpt(text: str, budget: int) -> str:
     pieces, missing = [], 0
     for index, part in enumerate(parts):
         if index in kept:
-            pieces.append(_gap(missing) + part)
+            pieces.append(gap_mark(missing) + part)
             missing = 0
         else:
             missing += len(part)
-    return "".join([*pieces, _gap(missing)])
+    return "".join([*pieces, gap_mark(missing)])
 
 
 def _ends(text: str, half: int) -> list[str]:
@@ -55,12 +55,26 @@ def _chosen(parts: Sequence[str], budget: int) -> set[int]:
     newest = range(len(parts) - 1, -1, -1)
     fitting = [index for index in newest if len(parts[index]) <= _LONGEST_PART]
     claims = {index for index in fitting if draft_has_claims(parts[index])}
-    ranked = sorted(fitting, key=lambda index: index not in claims)
-    kept: set[int] = set()
+    return picked(parts, sorted(fitting, key=lambda index: index not in claims), budget)
+
+
+def picked(parts: Sequence[str], ranked: Iterable[int], budget: int, fixed: Collection[int] = ()) -> set[int]:
+    """Return which parts fit into a budget together with the marks of the gaps between them.
+
+    Args:
+        parts: the parts of a text, in order.
+        ranked: indexes of parts that may be kept, the most wanted first.
+        budget: characters.
+        fixed: indexes of parts that are kept in any case.
+    """
+    kept = set(fixed)
     # Beyond both ends there is nothing to mark, as if it were kept.
-    shown = {-1, len(parts)}
-    left, gaps = budget, 1
+    shown = {-1, len(parts), *kept}
+    left = budget - sum(len(parts[index]) for index in kept)
+    gaps = sum(index in shown and index + 1 not in shown for index in (-1, *kept))
     for index in ranked:
+        if index in kept:
+            continue
         # A part between two gaps makes one more; one that closes a gap frees its mark.
         change = 1 - ((index - 1) in shown) - ((index + 1) in shown)
         if len(parts[index]) + (gaps + change) * _MARK_LENGTH <= left:
@@ -71,7 +85,8 @@ def _chosen(parts: Sequence[str], budget: int) -> set[int]:
     return kept
 
 
-def _gap(missing: int) -> str:
+def gap_mark(missing: int) -> str:
+    """Return the line that says how many characters are left out; empty for none."""
     return f"{_MARK.format(count=missing)}\n" if missing else ""
 
 

@@ -115,6 +115,25 @@ def _one_spelling(text: str) -> str:
     return re.sub(r"^gpt-35(?=-|$)", "gpt-3.5", text)
 
 
+_CAPABLE = re.compile(
+    r"gpt-(?:4o|4\.1|4\.5|4-turbo|5|6)|chatgpt-4o|o[1345](?:-|\Z)|claude-|gemini-(?:1\.5|2|3)|grok-[2-9]"
+    r"|mistral-(?:large|medium)|deepseek-(?:v[3-9]|r[1-9]|chat|reasoner)|command-(?:a|r-plus)|qwen[\d.]*-(?:max|plus)"
+    r"|kimi-k|glm-4\.[5-9]|llama-(?:3\.[13]-(?:70|405)b|4-)|nova-(?:pro|premier)"
+)
+"""Families that judge well without worked examples."""
+_SMALL = re.compile(
+    r"nano|lite|tiny|small|micro|claude-(?:instant|1|2)|(?<![\d.])(?:\d|1\d|2\d)(?:\.\d+)?b(?![a-z])|-8b"
+)
+"""Marks of their small members."""
+
+
+@lru_cache(256)
+def is_capable(model: str) -> bool:
+    """Return whether a model of this name is known to judge well without worked examples. In doubt it is not."""
+    sku = normalise_sku(model)
+    return _CAPABLE.match(sku) is not None and _SMALL.search(sku) is None
+
+
 class SkuBound:
     """Keeps the number of distinct SKU labels of a process bounded; called with a SKU, it returns the label.
 

@@ -9,7 +9,17 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from draftcritic.core._declining import language_of, refusal_like, revision_like
-from draftcritic.core._enums import FabricationMode, GateReason, OnFailure, OnLimit, OnRefusedCalls, OnUnjudged, Profile
+from draftcritic.core._enums import (
+    EvidenceScope,
+    Examples,
+    FabricationMode,
+    GateReason,
+    OnFailure,
+    OnLimit,
+    OnRefusedCalls,
+    OnUnjudged,
+    Profile,
+)
 
 if TYPE_CHECKING:
     from draftcritic.core._gate import CriticGateContext
@@ -205,6 +215,10 @@ class Policy:
         on_refused_calls: what `enforce` does with the tool calls of a message whose text is refused.
         prompt_budget: see `PROMPT_BUDGET`; at least 1,000.
         max_windows: see `MAX_WINDOWS`.
+        evidence: what the critic is shown besides the draft and the rules.
+        evidence_redact: regular expressions of what is replaced by a mark in that.
+        evidence_hidden_tools: names of tools whose arguments and results are left out of it.
+        examples: whether the critic is shown worked examples.
         profile: see `Profile`.
     """
 
@@ -236,6 +250,10 @@ class Policy:
     on_refused_calls: OnRefusedCalls = OnRefusedCalls.KEEP
     prompt_budget: int = PROMPT_BUDGET
     max_windows: int = MAX_WINDOWS
+    evidence: EvidenceScope = EvidenceScope.TURN
+    evidence_redact: tuple[str, ...] = ()
+    evidence_hidden_tools: frozenset[str] = frozenset()
+    examples: Examples = Examples.AUTO
     profile: Profile = Profile.DRAFTCRITIC
     all_sensitive_tags: frozenset[str] = field(init=False)
 

@@ -78,7 +78,11 @@ class ModelCall:
         error_type: the qualified name of the exception that ended the call.
         latency_s: seconds from the call to its end.
         shared: the call was made for another review of the same draft: its usage is reported there, and unknown here.
-        omitted: characters that the prompt's budget left out.
+        omitted: characters of draft and rules that the prompt's budget left out.
+        evidence_length: characters of evidence that the model was shown.
+        evidence_omitted: characters of evidence that the prompt's budget left out.
+        evidence_kinds: which kinds of evidence it was shown, in lower case: `user`, `tools`, `sources`, `earlier`,
+            `policy`, `findings`.
     """
 
     model: str
@@ -89,6 +93,9 @@ class ModelCall:
     latency_s: float = 0.0
     shared: bool = False
     omitted: int = 0
+    evidence_length: int = 0
+    evidence_omitted: int = 0
+    evidence_kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,23 @@ class IntentVerdict:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """A message that came before the draft and is no part of its own turn, or another agent's words in it.
+
+    Attributes:
+        role: who wrote it: `user`, `assistant`, `tool` or `system`.
+        text: what it says; for an assistant's calls, their names and arguments.
+        tool: the name of the tool that a tool's message comes from.
+        failed: the tool failed.
+    """
+
+    role: str
+    text: str
+    tool: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True)
 class Turn:
     """A draft with everything that may ground it.
 
@@ -36,6 +53,9 @@ class Turn:
         tool_calls: the calls of this turn, each a mapping with `name`, `args`, `id` and, once the tool has answered,
             `result` and, for a call that failed, `status`.
         context: system message, earlier messages and retrieved documents, as text.
+        system: the operator's text in `context`, such as the system prompt.
+        sources: the retrieved texts in `context`.
+        earlier: the earlier messages in `context`, in order.
         hearsay: text that grounds nothing but makes a finding doubtful, such as what another agent says.
         hearsay_calls: tool calls that text of the prompt reports, in the shape of `tool_calls`, likewise.
         has_unread: the model saw something that is not text here, such as an image or a provider's search results.
@@ -47,6 +67,7 @@ class Turn:
         requested_intent: the intent that the request's metadata gives; counts when it is the riskier one.
         scope: opaque to the critic; handed to the rules source and the gate.
         draft_model: the name of the model that wrote the draft, as the provider reports it.
+        draft_provider: the name of its provider, as LangChain has it; empty when unknown.
         streamed: the draft left the model as a stream.
         exposed: text of the draft had reached the client before the verdict.
         repeats_question: the prompt of the draft repeats a question of the critic.
@@ -59,6 +80,9 @@ class Turn:
     user_message: str = ""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     context: str = ""
+    system: str = ""
+    sources: tuple[str, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
     hearsay: str = ""
     hearsay_calls: tuple[Mapping[str, Any], ...] = ()
     has_unread: bool = False
@@ -69,6 +93,7 @@ class Turn:
     requested_intent: IntentVerdict | None = None
     scope: Any = None
     draft_model: str | None = None
+    draft_provider: str = ""
     streamed: bool = False
     exposed: bool = False
     repeats_question: bool = False

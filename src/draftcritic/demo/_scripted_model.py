@@ -4,7 +4,8 @@
 are tried in order; the first match answers. An entry has
 
 - `model`: the requested model, shell wildcards allowed;
-- `user`: text within the last user message, or `prompt`: text anywhere in the messages;
+- `user`: text within the last user message, or `prompt`: text anywhere in the messages, for a critic in the draft that
+  it is asked about;
 - `tool`: text within the tool result that ends the messages; without it the messages must not end in one;
 - and the answer: `text`, `json` (sent as text) or `calls` (`name` and `arguments` each).
 
@@ -81,13 +82,19 @@ class Line:
         if not fnmatch.fnmatchcase(model, self.model):
             return False
         if self.prompt is not None:
-            return any(self.prompt in _text(message) for message in messages)
+            return self.prompt in _asked(messages)
         if self.user is not None and self.user not in _last_text(messages, "user"):
             return False
         ends_in_tool = bool(messages) and messages[-1].get("role") == "tool"
         if self.tool is None:
             return not ends_in_tool
         return ends_in_tool and self.tool in _text(messages[-1])
+
+
+def _asked(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the draft that a critic is asked about, or all messages."""
+    _, found, draft = _last_text(messages, "user").rpartition("begin [DRAFT]")
+    return draft if found else "\n".join(map(_text, messages))
 
 
 class ScriptedModel:

@@ -26,21 +26,33 @@ _SCORE_KEYS = ("score", "relevance_score", "similarity_score", "_score")
 
 
 class DocumentMemory:
-    """The last scored or tagged documents that any retriever of the process found."""
+    """The last documents that any retriever of the process found, and which of them are scored or tagged."""
 
     def __init__(self) -> None:
         # Appending to a deque and listing it are atomic, so no lock can be held across a fork.
         self._nodes: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=REMEMBERED)
+        self._texts: deque[str] = deque(maxlen=REMEMBERED)
 
     def remember(self, documents: Any) -> None:
-        """Remember the documents of one retrieval that carry a score or tags; other values are passed over."""
+        """Remember the documents of one retrieval; other values are passed over."""
         if not isinstance(documents, (list, tuple)):
             return
         for document in documents:
             text = getattr(document, "page_content", None)
             node = _node(getattr(document, "metadata", None))
-            if isinstance(text, str) and text.strip() and node is not None:
+            if not isinstance(text, str) or not text.strip():
+                continue
+            self._texts.append(text)
+            if node is not None:
                 self._nodes.append((text, node))
+
+    def texts_in(self, messages: Sequence[Any]) -> Sequence[str]:
+        """Return the texts of the remembered documents that are in `messages`, each once."""
+        known = dict.fromkeys(list(self._texts))
+        if not known:
+            return ()
+        prompt = "\n".join(readable(message.content).text for message in messages)
+        return [text for text in known if text in prompt]
 
     def activation(self, messages: Sequence[Any]) -> Mapping[str, Any]:
         """Return the activation log of the remembered documents whose text is in `messages`; empty without any."""

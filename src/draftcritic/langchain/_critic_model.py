@@ -15,6 +15,7 @@ from draftcritic.langchain._capture import mapping_of
 from draftcritic.langchain._event_loops import LoopGoneError, OnLoop, OwnLoop, answer_of
 from draftcritic.langchain._identity import IdentityKey
 from draftcritic.langchain._own_calls import OwnPrompts, isolated_config, isolated_context, isolated_model, untraced
+from draftcritic.langchain._provider_names import provider_of
 from draftcritic.review._calls import NoThreadError, TimedCaller, within
 from draftcritic.review._failures import causes_of, contain_exit
 from draftcritic.review._ports import PromptMessage, Reply
@@ -133,6 +134,11 @@ class ChatModelCritic:
     def name(self) -> str:
         """The raw name of the model; empty when the object has none."""
         return resolve_model_name(self._model, requested=self._requested)
+
+    @property
+    def provider(self) -> str:
+        """The name of the model's provider; empty when it has none."""
+        return provider_of(self._model)
 
     @property
     def identity(self) -> Hashable:

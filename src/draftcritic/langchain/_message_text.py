@@ -128,6 +128,18 @@ _BLOB = re.compile(r"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{256,}={0,2}")
 _MAX_DECODED = 1_000_000
 
 
+_RETRIEVED = frozenset({"search_result", "document", "web_search_result"})
+"""Types of parts with which an application gives a model what it has retrieved."""
+
+
+def retrieved_in(content: Any) -> list[str]:
+    """Return the texts of the parts of a content that were retrieved."""
+    if not isinstance(content, (list, tuple)):
+        return []
+    parts = (part for part in content if isinstance(part, Mapping) and kind_of_part(part) in _RETRIEVED)
+    return [text for part in parts if (text := readable([part]).text)]
+
+
 class Readable(NamedTuple):
     """The readable part of a content.
 

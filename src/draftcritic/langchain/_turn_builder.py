@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from draftcritic.core._models import reported_model_name, resolve_model_name
-from draftcritic.core._turn import Turn
+from draftcritic.core._turn import Earlier, Turn
 from draftcritic.langchain._backing import DocumentMemory, backing_of
 from draftcritic.langchain._capture import Answer, CapturedDraft, are_calls, mapping_of, text_of_answers
-from draftcritic.langchain._message_text import as_json, readable
+from draftcritic.langchain._message_text import as_json, readable, retrieved_in
+from draftcritic.langchain._provider_names import provider_of
 from draftcritic.langchain._structured import asks_for_structure
 from draftcritic.langchain._tool_records import ProviderCalls, asks_for_tool, calls_in
 from draftcritic.review._scope import current_activation
@@ -30,6 +31,9 @@ class Conversation(NamedTuple):
     hearsay: str
     hearsay_calls: tuple[Mapping[str, Any], ...]
     has_unread: bool
+    system: str
+    sources: tuple[str, ...]
+    earlier: tuple[Earlier, ...]
 
 
 def read_conversation(messages: Sequence[Any], answers: Sequence[Any] = ()) -> Conversation:
@@ -87,11 +91,23 @@ class _Reader:
         self._calls: list[dict[str, Any]] = []
         self._by_id: dict[str, dict[str, Any]] = {}
         self._has_unread = False
+        self._system: list[str] = []
+        self._sources: list[str] = []
+        self._earlier: list[Earlier] = []
+        self._names: dict[str, str] = {}
+        """The names of the tools of earlier calls, by the ids of the calls."""
 
     def add_earlier(self, message: Any) -> None:
         """Read a message of an earlier turn."""
+        role = role_of(message)
         if text := self._read(message):
             self._context.append(text)
+            self._keep(message, role, text)
+        for call in _calls_of(message):
+            name, key = str(call.get("name") or ""), call.get("id")
+            self._earlier.append(Earlier("assistant", f"calls {name} with {as_json(call.get('args'))}", name))
+            if isinstance(key, str):
+                self._names[key] = name
         self._hearsay += [as_json([call.get("name"), call.get("args")]) for call in _calls_of(message)]
 
     def add(self, message: Any) -> None:
@@ -105,8 +121,10 @@ class _Reader:
             self._add_result(message, text)
         elif role in _OPERATORS:
             self._context.append(text)
+            self._system.append(text)
         elif is_answer(message):
             self._hearsay.append(text)
+            self._earlier.append(Earlier("assistant", text))
         else:
             for call in _calls_of(message):
                 self._entry(call.get("id"), call.get("name"))["args"] = call.get("args")
@@ -124,9 +142,25 @@ class _Reader:
             hearsay="\n".join(filter(None, self._hearsay)),
             hearsay_calls=calls_in("\n".join(self._text)),
             has_unread=self._has_unread or self.provider.has_unread,
+            system="\n".join(filter(None, self._system)),
+            sources=(*self._sources, *filter(None, self.provider.cited)),
+            earlier=tuple(self._earlier),
         )
 
+    def _keep(self, message: Any, role: str, text: str) -> None:
+        """Keep an earlier message for the critic."""
+        if role in _OPERATORS:
+            self._system.append(text)
+        elif role in _TOOLS:
+            key = getattr(message, "tool_call_id", None)
+            tool = getattr(message, "name", None) or self._names.get(key if isinstance(key, str) else "", "")
+            failed = getattr(message, "status", None) == "error"
+            self._earlier.append(Earlier("tool", text, str(tool), failed))
+        else:
+            self._earlier.append(Earlier("user" if role in _USERS else "assistant", text))
+
     def _read(self, message: Any) -> str:
+        self._sources += retrieved_in(message.content)
         found = readable(message.content)
         self._has_unread = self._has_unread or found.has_unread
         return found.text
@@ -195,6 +229,9 @@ def extract(
         user_message=said.user_message,
         tool_calls=said.tool_calls,
         context=said.context,
+        system=said.system,
+        sources=tuple(dict.fromkeys((*_found(documents, messages), *said.sources))),
+        earlier=said.earlier,
         hearsay=said.hearsay,
         hearsay_calls=said.hearsay_calls,
         has_unread=said.has_unread,
@@ -205,6 +242,7 @@ def extract(
         requested_intent=backing.requested_intent,
         scope=metadata,
         draft_model=resolve_model_name(captured.model, reported_model_name(answer_metadata)) or None,
+        draft_provider=provider_of(captured.model),
         streamed=captured.streamed,
         exposed=captured.exposed,
         response_id=_response_id(captured.answers, answer_metadata),
@@ -212,6 +250,10 @@ def extract(
         session_id=_first_text(metadata, "session_id"),
         user_id=_first_text(metadata, "user_id"),
     )
+
+
+def _found(documents: DocumentMemory | None, messages: Sequence[Any]) -> Sequence[str]:
+    return () if documents is None else documents.texts_in(messages)
 
 
 def bare_turn(captured: CapturedDraft) -> Turn:

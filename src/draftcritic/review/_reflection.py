@@ -14,9 +14,10 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any, TypeVar
 
-from draftcritic.core._enums import Failure
+from draftcritic.core._enums import EvidenceScope, Examples, Failure
+from draftcritic.core._evidence_blocks import NO_EVIDENCE, Evidence
 from draftcritic.core._exception_place import described, qualified_name
-from draftcritic.core._models import normalise_sku, resolve_model_name
+from draftcritic.core._models import is_capable, normalise_sku, resolve_model_name
 from draftcritic.core._policy import Policy, ProceduralRulesSource, Rule
 from draftcritic.core._prices import price_usd, usage_from
 from draftcritic.core._prompt import Prompt, render_prompt, room_for_draft
@@ -84,8 +85,20 @@ def prompt_of(
     rules: Sequence[str | Rule],
     sensitive_hit: str | None,
     about: str = "",
+    evidence: Evidence | None = None,
+    model: str = "",
 ) -> Prompt:
-    """Return the question to the critic's model, within the policy's budget."""
+    """Return the question to the critic's model, within the policy's budget.
+
+    Args:
+        policy: the rules, the template and the budget.
+        draft: what is judged.
+        rules: procedural rules.
+        sensitive_hit: the sensitive tag of the turn.
+        about: see `render_prompt`.
+        evidence: see `render_prompt`.
+        model: the name of the model that is asked: some need worked examples.
+    """
     return render_prompt(
         policy.prompt_template,
         draft=draft,
@@ -94,24 +107,56 @@ def prompt_of(
         sensitive_hit=sensitive_hit,
         budget=policy.prompt_budget,
         about=about,
+        evidence=evidence,
+        examples=shows_examples(policy, model),
     )
 
 
+def shows_examples(policy: Policy, model: str) -> bool:
+    """Return whether a model is shown worked examples."""
+    if policy.examples is Examples.AUTO:
+        return not is_capable(model)
+    return policy.examples is Examples.ALWAYS
+
+
 def windowed_prompts(
-    policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None
+    policy: Policy,
+    *,
+    draft: str,
+    rules: Sequence[str | Rule],
+    sensitive_hit: str | None,
+    evidence: Evidence | None = None,
+    model: str = "",
 ) -> tuple[list[Prompt], int]:
     """Return the questions about a draft in parts, and how many characters at its end are in none of them."""
-    room = room_for_draft(policy.prompt_template, policy.identified, policy.with_ids(rules), policy.prompt_budget)
+    room = room_for_draft(
+        policy.prompt_template, policy.identified, policy.with_ids(rules), policy.prompt_budget, evidence
+    )
     cut = windows(draft, room, policy.max_windows)
     prompts = [
-        prompt_of(policy, draft=part, rules=rules, sensitive_hit=sensitive_hit, about=cut.about(index))
+        prompt_of(
+            policy,
+            draft=part,
+            rules=rules,
+            sensitive_hit=sensitive_hit,
+            about=cut.about(index),
+            evidence=evidence,
+            model=model,
+        )
         for index, part in enumerate(cut.parts)
     ]
     return prompts, cut.unread
 
 
 def revision_prompt(
-    policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None, reasons: Sequence[str]
+    policy: Policy,
+    *,
+    draft: str,
+    rules: Sequence[str | Rule],
+    sensitive_hit: str | None,
+    reasons: Sequence[str],
+    evidence: Evidence | None = None,
+    model: str = "",
 ) -> Prompt:
     """Return the question for a revision of the whole draft, however long it is."""
     return render_prompt(
@@ -122,6 +167,8 @@ def revision_prompt(
         sensitive_hit=sensitive_hit,
         about=ABOUT_REVISION,
         reasons=reasons,
+        evidence=evidence,
+        examples=shows_examples(policy, model),
     )
 
 
@@ -142,11 +189,18 @@ def prompt_messages(
     return to_messages(prompt_of(policy, draft=draft, rules=rules, sensitive_hit=sensitive_hit))
 
 
-def question_key(policy: Policy, *, draft: str, rules: Sequence[str | Rule], sensitive_hit: str | None) -> bytes:
+def question_key(
+    policy: Policy,
+    *,
+    draft: str,
+    rules: Sequence[str | Rule],
+    sensitive_hit: str | None,
+    evidence: Evidence | None = None,
+) -> bytes:
     """Return what is the same for two prompts that differ in their random boundary only."""
     preferences = [(each.priority, each.statement) for each in policy.preferences]
-    shown = (policy.prompt_template, policy.prompt_budget, policy.max_windows)
-    parts = (shown, draft, preferences, list(rules), sensitive_hit)
+    shown = (policy.prompt_template, policy.prompt_budget, policy.max_windows, policy.examples)
+    parts = (shown, draft, preferences, list(rules), sensitive_hit, evidence)
     return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
@@ -184,6 +238,9 @@ def merged(calls: Sequence[ModelCall]) -> ModelCall:
         error_type=next((call.error_type for call in calls if call.error_type), None),
         latency_s=sum(call.latency_s for call in calls),
         omitted=sum(call.omitted for call in calls),
+        evidence_length=sum(call.evidence_length for call in calls),
+        evidence_omitted=sum(call.evidence_omitted for call in calls),
+        evidence_kinds=tuple(dict.fromkeys(kind for call in calls for kind in call.evidence_kinds)),
     )
 
 
@@ -223,15 +280,23 @@ class Prober:
             record: of the review after which the probe is asked; what is traced belongs to it.
         """
         try:
-            prompt = self._prompt()
+            prompt = self._prompt(model.name)
             permit = self._limits.probe(normalise_sku(model.name), prompt.size, 2 * self._policy.timeout)
             if permit is not None:
                 self._start(model, record, prompt, permit)
         except Exception as error:
             _logger.debug("a probe could not be asked: %s", type(error).__name__)
 
-    def _prompt(self) -> Prompt:
-        return prompt_of(self._policy, draft=PROBE_DRAFT, rules=self._policy.rules, sensitive_hit=None)
+    def _prompt(self, model: str) -> Prompt:
+        evidence = None if self._policy.evidence is EvidenceScope.NONE else NO_EVIDENCE
+        return prompt_of(
+            self._policy,
+            draft=PROBE_DRAFT,
+            rules=self._policy.rules,
+            sensitive_hit=None,
+            evidence=evidence,
+            model=model,
+        )
 
     def _start(self, model: CriticModel, record: ReviewRecord, prompt: Prompt, permit: Permit) -> None:
         thread = threading.Thread(

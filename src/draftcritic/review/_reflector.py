@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from draftcritic.core._enums import Failure, GateReason, Verdict
+from draftcritic.core._doubts import questions
+from draftcritic.core._enums import EvidenceScope, Failure, GateReason, Verdict
+from draftcritic.core._evidence_blocks import Evidence, evidence_of
 from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._models import normalise_sku
 from draftcritic.core._policy import Policy, Rule
@@ -22,6 +24,7 @@ from draftcritic.review._calls import QUEUE_TIMEOUTS, BusyError, TimedCaller
 from draftcritic.review._failures import Fault, classify, fault_of, unbilled
 from draftcritic.review._hook_dispatch import HookDispatcher
 from draftcritic.review._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
+from draftcritic.review._recipients import Recipients
 from draftcritic.review._reflection import (
     Prober,
     merged,
@@ -36,7 +39,7 @@ from draftcritic.review._reflection import (
 )
 from draftcritic.review._reply_check import UNJUDGED, Judge, reasons_of
 from draftcritic.review._single_flight import Asked, InFlightCall, Sharing
-from draftcritic.review._steps import AskStep, AwaitStep, LeaveStep, MakeStep, Progress, Step
+from draftcritic.review._steps import AskStep, AwaitStep, ComputeStep, LeaveStep, MakeStep, Progress, Step
 
 ModelSource = CriticModel | Callable[[], CriticModel]
 """A model to ask, or what makes one when it is needed."""
@@ -76,6 +79,7 @@ class _Question:
     assessment: Assessment
     model: CriticModel
     rules: Sequence[str | Rule]
+    evidence: Evidence | None = None
 
 
 class Reflector:
@@ -112,6 +116,7 @@ class Reflector:
         self._caller = TimedCaller()
         self._reported: set[type] = set()
         self._loop_reported = False
+        self._recipients = Recipients(policy)
         self._prober = Prober(policy, limits)
         self._warned: dict[tuple[str, str, int | None, str | None], float] = {}
 
@@ -133,8 +138,10 @@ class Reflector:
                 return GateReason.LOOP
             rules = yield from self._rules(turn)
             model = yield from self._model(source)
-            key = self._key(turn, rules, assessment, model)
-            question = _Question(progress, assessment, model, rules)
+            self._recipients.report(turn, model)
+            evidence = yield ComputeStep(self._evidence, (turn, assessment), turn, "", self._caller)
+            key = self._key(turn, rules, assessment, model, evidence)
+            question = _Question(progress, assessment, model, rules, evidence)
             return (yield from self._answer(question, key))
         except Exception as error:  # the model and its provider are third-party code
             _logger.debug("the reflection failed with %s", described(error))
@@ -142,15 +149,36 @@ class Reflector:
                 classify(error), assessment, error_type=qualified_name(type(error)), call=progress.call
             )
 
+    def _evidence(self, turn: Turn, assessment: Assessment) -> Evidence | None:
+        """Return the texts of the turn that the critic is shown; None when it is shown none."""
+        if self._policy.evidence is EvidenceScope.NONE:
+            return None
+        try:
+            found = evidence_of(turn, self._policy)
+            return replace(found, findings=questions(assessment.findings or (), turn.draft, found))
+        except Exception as error:
+            # The rules can be judged without: a text that breaks this must not keep its draft from the critic.
+            _logger.warning("the evidence of a draft could not be read: %s", described(error))
+            return Evidence()
+
     def _key(
-        self, turn: Turn, rules: Sequence[str | Rule], assessment: Assessment, model: CriticModel
+        self,
+        turn: Turn,
+        rules: Sequence[str | Rule],
+        assessment: Assessment,
+        model: CriticModel,
+        evidence: Evidence | None,
     ) -> Hashable | None:
         """Return what is the same for reviews that may share an answer; None when there are none."""
         identity = model.identity if self._sharing.window > 0 else None
         if identity is None:
             return None
         return question_key(
-            self._policy, draft=turn.draft, rules=rules, sensitive_hit=assessment.sensitive_hit
+            self._policy,
+            draft=turn.draft,
+            rules=rules,
+            sensitive_hit=assessment.sensitive_hit,
+            evidence=evidence,
         ), identity
 
     def _answer(self, question: _Question, key: Hashable | None) -> Generator[Step, Any, Judged | Failed | GateReason]:
@@ -205,11 +233,10 @@ class Reflector:
 
     def _asked(self, question: _Question) -> Generator[Step, Any, Asked | GateReason]:
         """Ask about the draft as a whole or, where nothing may go out unread, in parts."""
-        policy, turn, hit = self._policy, question.progress.turn, question.assessment.sensitive_hit
         if not self._in_parts:
-            prompt = prompt_of(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit)
+            prompt = yield self._computed(question, prompt_of)
             return (yield from self._permitted(question, [prompt]))
-        prompts, unread = windowed_prompts(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit)
+        prompts, unread = yield self._computed(question, windowed_prompts)
         asked = yield from self._permitted(question, prompts)
         if isinstance(asked, GateReason) or (len(prompts) == 1 and not unread):
             return asked
@@ -217,11 +244,25 @@ class Reflector:
         reasons = self._reasons(question, asked)
         if not reasons or unread:
             return asked
-        prompt = revision_prompt(policy, draft=turn.draft, rules=question.rules, sensitive_hit=hit, reasons=reasons)
+        prompt = yield self._computed(question, partial(revision_prompt, reasons=reasons))
         revision = yield from self._permitted(question, [prompt])
         if isinstance(revision, GateReason):
             return asked
         return replace(asked, call=merged([asked.call, revision.call]), revision=revision)
+
+    def _computed(self, question: _Question, make: Callable[..., Any]) -> ComputeStep:
+        """Return the step that writes a prompt about a draft."""
+        turn = question.progress.turn
+        written = partial(
+            make,
+            self._policy,
+            draft=turn.draft,
+            rules=question.rules,
+            sensitive_hit=question.assessment.sensitive_hit,
+            evidence=question.evidence,
+            model=question.model.name,
+        )
+        return ComputeStep(written, (), turn, "", self._caller)
 
     def _reasons(self, question: _Question, asked: Asked) -> list[str]:
         """Return what is wrong with the parts of a draft that may be revised; empty when there is none."""
@@ -358,7 +399,13 @@ class Reflector:
         except BaseException as caught:
             error = caught
         call = model_call(name, reply, error, max(0.0, time.perf_counter() - began - place.queued))
-        call = replace(call, omitted=prompt.omitted)
+        call = replace(
+            call,
+            omitted=prompt.omitted,
+            evidence_length=prompt.evidence.length,
+            evidence_omitted=prompt.evidence.omitted,
+            evidence_kinds=tuple(prompt.evidence.blocks),
+        )
         if not isinstance(error, BusyError):
             progress.call = _together(progress.call, call)
         record.call_ended(call, run_id)

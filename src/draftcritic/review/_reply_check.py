@@ -63,7 +63,7 @@ class Judge:
             verdict, text = parsed.strictest, parsed.own.text
         if verdict is None:
             return self.failed(Failure(parsed.failure or Failure.UNPARSABLE), assessment, call=asked.call)
-        if text and prompt is not None and (prompt.boundary in text.lower() or prompt.token in text.lower()):
+        if text and prompt is not None and prompt.is_repeated_in(text):
             text = None  # The critic repeats its question, which is for no client.
         standby = self.standby(verdict)
         return Judged(

@@ -133,6 +133,7 @@ def size_of_turn(turn: Turn) -> int:
         turn.hearsay,
         turn.tool_calls,
         turn.hearsay_calls,
+        turn.sources,
     ]
     total = 0
     while waiting and total < LARGE_TURN:

@@ -116,7 +116,29 @@ class DeclaredSettings(BaseSettings):
     )
     prompt_template: types.Template | None = setting(
         "The reflection prompt, in place of the built-in one.",
-        "a text with the fields {draft}, {core_preferences}, {procedural_rules}, {sensitive_tag_hit}",
+        "a text with the fields {draft}, {core_preferences}, {procedural_rules}, {sensitive_tag_hit}; for evidence "
+        "also {user}, {tools}, {sources}, {earlier}, {policy}, {findings}",
+    )
+    evidence: types.EvidenceWord = setting(
+        "What the critic's model is shown besides the draft and the rules: the draft's own turn with what earlier "
+        "messages have in common with the draft, or all earlier messages.",
+        "none, turn, conversation",
+        default=Policy.evidence,
+    )
+    evidence_redact: types.IdentifierPatterns = setting(
+        "What is replaced by a mark in the evidence before it is sent. The draft itself is not changed.",
+        "a list of regular expressions that match in linear time, or a text with commas outside of brackets",
+        default=(),
+    )
+    evidence_hidden_tools: types.Words = setting(
+        "Tools whose arguments and results are left out of the evidence; their names and success stay.",
+        _LIST,
+        default=(),
+    )
+    examples: types.ExamplesWord = setting(
+        "Show the critic's model worked examples with the built-in prompt; auto: when it is small or unknown.",
+        "auto, always, never",
+        default=Policy.examples,
     )
     fabrication: types.FabricationWord = setting(
         "What a fabrication finding leads to.", "off, observe, revise, refuse", default=FabricationMode.OBSERVE
@@ -271,7 +293,7 @@ class DeclaredSettings(BaseSettings):
         default=0.0,
     )
     prompt_budget: types.PromptBudget = setting(
-        "Characters of draft, preferences and rules that the critic is shown; a mark says where some are left out.",
+        "Characters of draft, preferences, rules and evidence that the critic is shown; marks say where some are cut.",
         "a whole number from 1000 to 10000000",
         default=Policy.prompt_budget,
     )

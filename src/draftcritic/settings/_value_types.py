@@ -22,6 +22,8 @@ from pydantic import (
 
 from draftcritic.core._enums import (
     DeliveryKind,
+    EvidenceScope,
+    Examples,
     FabricationMode,
     GateReason,
     Mode,
@@ -229,7 +231,7 @@ def _hook(value: Any) -> Any:
 
 
 def _template(text: str) -> str:
-    from draftcritic.core._prompt import validate_template
+    from draftcritic.core._prompt_template import validate_template
 
     validate_template(text)
     return text
@@ -270,6 +272,8 @@ OnUnjudgedWord = Annotated[OnUnjudged, BeforeValidator(_word(OnUnjudged))]
 OnLimitWord = Annotated[OnLimit, BeforeValidator(_word(OnLimit))]
 OnRefusedCallsWord = Annotated[OnRefusedCalls, BeforeValidator(_word(OnRefusedCalls))]
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
+EvidenceWord = Annotated[EvidenceScope, BeforeValidator(_word(EvidenceScope))]
+ExamplesWord = Annotated[Examples, BeforeValidator(_word(Examples))]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_number), Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)]
 Timeout = Annotated[float, BeforeValidator(_number), Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False)]

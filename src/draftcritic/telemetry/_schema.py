@@ -16,6 +16,7 @@ from draftcritic.core._enums import (
     Verdict,
     VerdictSource,
 )
+from draftcritic.core._evidence_blocks import EVIDENCE_FIELDS
 from draftcritic.grounding._findings import KINDS
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, MAX_TEXT
@@ -128,6 +129,7 @@ def _words(enum: type[Enum]) -> tuple[str, ...]:
 
 _FAILURES = tuple(failure.value for failure in FAILURES)
 _CALLED = "the critic's model was asked"
+_SHOWN = "it was shown evidence"
 _KNOWN = "the provider reports it"
 _RUN_HAS = "the run carries it"
 _CHECKED = "the fabrication check ran"
@@ -207,6 +209,21 @@ _MODELS = (
         unit="{character}",
         when="something was left out",
     ),
+    AttributeInfo(
+        names.EVIDENCE_LENGTH,
+        "int",
+        "How much evidence the critic was shown: texts of the turn besides draft and rules.",
+        unit="{character}",
+        when=_SHOWN,
+    ),
+    AttributeInfo(
+        names.EVIDENCE_OMITTED,
+        "int",
+        "How much evidence the budget of the prompt left out.",
+        unit="{character}",
+        when=_SHOWN,
+    ),
+    AttributeInfo(names.EVIDENCE_KINDS, "string[]", "Which kinds it was shown.", EVIDENCE_FIELDS, when=_SHOWN),
     AttributeInfo(names.NODE, "string", "The critic's name among nodes.", (names.NODE_NAME,)),
     AttributeInfo(names.RUN_ID, "string", "The id of the model run that wrote the draft.", when=_RUN_HAS),
 )

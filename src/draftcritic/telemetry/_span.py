@@ -140,6 +140,10 @@ def _put_findings(attributes: dict[str, Value], findings: Sequence[FabricationFi
 
 def _put_call(attributes: dict[str, Value], call: ModelCall) -> None:
     put(attributes, names.PROMPT_OMITTED, call.omitted or None)
+    if call.evidence_kinds:
+        attributes[names.EVIDENCE_LENGTH] = call.evidence_length
+        attributes[names.EVIDENCE_OMITTED] = call.evidence_omitted
+        attributes[names.EVIDENCE_KINDS] = list(call.evidence_kinds)
     put(attributes, names.SHARED, call.shared or None)
     attributes.update(call_attributes(call))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from draftcritic.core._turn import Turn
+from draftcritic.core._turn import Earlier, Turn
 from draftcritic.turns._row import Message, ToolCall, TurnRow
 
 
@@ -23,11 +23,25 @@ def to_turn(row: TurnRow) -> Turn:
         user_message="\n".join(message.content for message in now if message.role == "user" and message.content),
         tool_calls=tool_calls(now),
         context="\n".join(filter(None, context)),
+        system=row.system,
+        sources=row.sources,
+        earlier=tuple(_earlier(earlier)) + tuple(Earlier("assistant", text) for text in said if text),
         hearsay="\n".join(filter(None, [*arguments, *said])),
         draft_model=row.draft_model or None,
         conversation_id=row.conversation_id or None,
         user_id=row.user_id or None,
     )
+
+
+def _earlier(messages: Iterable[Message]) -> Iterator[Earlier]:
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.tool_calls:
+            names[call.id] = call.name
+            yield Earlier("assistant", f"calls {_as_text(call)}", call.name)
+        if message.content:
+            tool = message.name or names.get(message.tool_call_id, "") if message.role == "tool" else ""
+            yield Earlier(message.role, message.content, tool, message.status == "error")
 
 
 def _turn_start(messages: Sequence[Message]) -> int:

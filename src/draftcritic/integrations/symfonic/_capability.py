@@ -12,7 +12,7 @@ from inspect import isawaitable
 from typing import Any
 
 from draftcritic.core._confidence import activation_from_resolved
-from draftcritic.core._enums import FabricationMode, GateDecision, Mode, Profile, Verdict
+from draftcritic.core._enums import EvidenceScope, Examples, FabricationMode, GateDecision, Mode, Profile, Verdict
 from draftcritic.core._policy import Policy, ProceduralRulesSource
 from draftcritic.core._review import Review
 from draftcritic.core._turn import Turn
@@ -95,6 +95,8 @@ class CriticCapability:
             preferences=preferences_of(preferences),
             fabrication_mode=FabricationMode.OFF,
             profile=Profile.SYMFONIC,
+            evidence=EvidenceScope.NONE,
+            examples=Examples.ALWAYS,
             rules_source=rules_source,
             prompt_template=prompt_template,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from draftcritic.core._enums import FabricationMode, Profile, Verdict
+from draftcritic.core._enums import EvidenceScope, Examples, FabricationMode, Profile, Verdict
 from draftcritic.core._exception_place import qualified_name
 from draftcritic.core._models import reported_finish_reason, reported_model_name, resolve_model_name
 from draftcritic.core._policy import CriticPreference, Policy, ProceduralRulesSource
@@ -78,6 +78,8 @@ def policy_of(
         gate=getattr(config, "metacognition_gate", None),
         fabrication_mode=FabricationMode.OFF,
         profile=Profile.SYMFONIC,
+        evidence=EvidenceScope.NONE,
+        examples=Examples.ALWAYS,
         rules_source=rules_source,
         prompt_template=prompt_template,
     )
