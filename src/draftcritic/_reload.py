@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _AT_START = (
     "mode",
+    "strict",
     "background",
     "streams",
     "model",
@@ -37,6 +38,10 @@ _AT_START = (
 """Settings that only a new process takes on: threads, patches and clients are made by them."""
 
 _logger = logging.getLogger("draftcritic")
+
+
+class InvalidReloadError(Exception):
+    """The file of the settings has become invalid, and `strict` withholds drafts until it is valid again."""
 
 
 class Rules:
@@ -57,7 +62,9 @@ class Rules:
         self._hooks = (*settings.hooks, *load_hooks())
         self._limiter = Limiter(settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit)
         self._sharing = Sharing(settings.share_window)
-        self._critic = self._made(settings.policy())
+        policy = settings.policy()
+        self.policy_version = policy.version
+        self._critic = self._made(policy)
         self._complaint = ""
         self._warnings: list[str] = []
         self._log_warnings(settings)
@@ -65,6 +72,11 @@ class Rules:
         self._file: WatchedFile | None = None
         if settings.config is not None:
             self._file = WatchedFile(settings.config, settings.reload_interval, known=settings.stamp)
+
+    @property
+    def withholds(self) -> bool:
+        """Whether drafts are withheld because the file is invalid: in mode = enforce with `strict`."""
+        return bool(self._complaint) and self._first.strict and self._first.mode is Mode.ENFORCE
 
     def current(self) -> Critic:
         """Return the critic as it is, without a look at the file."""
@@ -121,12 +133,15 @@ class Rules:
             if said != self._complaint:
                 _logger.error("the changed settings cannot hold, and the last good ones stay: %s", said)  # noqa: TRY400 - one line, no traceback
             self._complaint = said
+            if self.withholds:
+                _logger.error("every draft is withheld until the file is valid again (DRAFTCRITIC_STRICT=true)")  # noqa: TRY400 - as above
             self._observer.policy_loaded(False)
             return False
         self._limiter.use(limits)
         self._sharing.window = settings.share_window
         self._critic.close()
         self.settings, self._critic, self._complaint = settings, critic, ""
+        self.policy_version = policy.version
         self._observer.policy_loaded(True)
         self._report_change(settings, policy.version)
         self._log_warnings(settings)

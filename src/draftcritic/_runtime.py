@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from draftcritic._deliveries import Reviews, made_delivery, service_name
-from draftcritic._reload import Rules
+from draftcritic._reload import InvalidReloadError, Rules
 from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
 from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._lexicon import load_data
@@ -66,6 +66,11 @@ class Runtime:
         self._named_model: tuple[int, Any] | None = None
         self._warned_of_muted = False
         self._delivery = made_delivery(settings, observer, Reviews(self._review, self.review_message, self._packed))
+
+    @property
+    def policy_version(self) -> str:
+        """The version of the policy in effect."""
+        return self._rules.policy_version
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""
@@ -204,6 +209,8 @@ class Runtime:
         return WithoutCalls(review.replacement)
 
     def _turn(self, captured: CapturedDraft) -> Turn:
+        if self._rules.withholds:
+            raise InvalidReloadError
         settings = self._rules.settings
         turn = extract(
             captured,
@@ -295,7 +302,7 @@ class Runtime:
     def _fails_closed(self, metadata: Mapping[str, Any]) -> bool:
         """Whether the settings refuse a draft that is not reviewed, of which only the surroundings are known."""
         settings = self._rules.settings
-        if settings.on_failure is OnFailure.REFUSE:
+        if settings.on_failure is OnFailure.REFUSE or self.settings.strict:
             return True
         try:
             return bool(settings.fail_closed_tags) and has_sensitive_tag(metadata, settings.fail_closed_tags)

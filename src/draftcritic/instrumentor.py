@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import wrapt
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined] # it is untyped
+
+from draftcritic._announcement import advice, announce, complain, start_line
+from draftcritic._strict import Blockade, check_package, check_start, end_process, may_be_strict
 
 if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
@@ -21,6 +26,7 @@ _logger = logging.getLogger("draftcritic")
 
 _CHAT_MODELS = "langchain_core.language_models.chat_models"
 _PROVIDERS = ("tracer_provider", "meter_provider", "logger_provider")
+_NO_SETTINGS = frozenset({*_PROVIDERS, "skip_dep_check", "raise_exception_on_conflict"})
 
 
 class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
@@ -29,7 +35,8 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     `instrument()` takes the OpenTelemetry providers (`tracer_provider`, `meter_provider`, `logger_provider`; without
     them the global ones hold), ready `settings`, or single settings by name, such as `mode="gate"` or `model=chat`.
     It never raises: with a bad setting it logs one line and stays off, and the application runs on as if it were not
-    there. It imports nothing of LangChain; the work begins when the application does.
+    there; with `strict` it ends the process with exit code 78. It imports nothing of LangChain; the work begins when
+    the application does.
 
     Example:
         DraftCriticInstrumentor().instrument(mode="observe", model="openai:gpt-4.1-mini")
@@ -62,6 +69,10 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def _instrument(self, **kwargs: Any) -> None:
         try:
+            if may_be_strict(kwargs, os.environ):
+                check_start(_settings_of(kwargs))
+            if self._wiring is not None:
+                self._wiring.disconnect()  # of a start that failed
             wiring = _Wiring(kwargs, self._stays_off)
             DraftCriticInstrumentor._wiring = wiring
             wrapt.register_post_import_hook(wiring.connect, _CHAT_MODELS)
@@ -95,6 +106,8 @@ class _Wiring:
         self._started: Runtime | None = None
         self._recorder: TelemetryRecorder | None = None
         self._turns: RowFile | None = None
+        self._enforces = False
+        self._blockade: Blockade | None = None
 
     @property
     def is_off(self) -> bool:
@@ -109,12 +122,34 @@ class _Wiring:
             self._connect()
         except Exception as error:
             self._give_up()
-            from draftcritic.settings._fields import SettingsError
+            self._report_failure(error)
 
-            if isinstance(error, SettingsError):
-                _logger.error("draftcritic stays off: %s", error.summary())  # noqa: TRY400 - one line, no traceback
-            else:
-                _log_failed_start(error)
+    def _report_failure(self, error: Exception) -> None:
+        """Say why the plugin stays off or, where `strict` demands it, end the process or withhold all answers."""
+        from draftcritic.settings._fields import SettingsError
+
+        strict = may_be_strict(self._options, os.environ)
+        if not isinstance(error, SettingsError):
+            _log_failed_start(error)
+            if strict and self._enforces:
+                self._withhold(error)
+            return
+        if strict:
+            end_process(error.summary())
+        complain(
+            f"draftcritic stays off, and no answer is reviewed: {error.summary()}. DRAFTCRITIC_STRICT=true ends the "
+            "process instead"
+        )
+
+    def _withhold(self, error: Exception) -> None:
+        """Let no chat model answer: drafts would leave unreviewed."""
+        from draftcritic.core._exception_place import described
+
+        try:
+            owner = sys.modules[_CHAT_MODELS].BaseChatModel
+            self._blockade = Blockade(owner, f"it could not be set up: {described(error)}")
+        except Exception:
+            end_process(described(error))
 
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
@@ -124,19 +159,21 @@ class _Wiring:
         from draftcritic.langchain._install import install
         from draftcritic.langchain._interceptors import Interceptor
         from draftcritic.settings._model import Settings
+        from draftcritic.telemetry._neighbours import capturing_neighbours
         from draftcritic.telemetry._recorder import TelemetryRecorder
 
-        options = dict(self._options)
-        providers = {name: options.pop(name, None) for name in _PROVIDERS}
-        options.pop("skip_dep_check", None)
-        options.pop("raise_exception_on_conflict", None)
-        settings = options.pop("settings", None)
+        providers = {name: self._options.get(name) for name in _PROVIDERS}
+        options = _settings_of(self._options)
+        settings = options.get("settings")
         if settings is None:
             settings = Settings.load(**options)
         if settings.mode is Mode.OFF:
             _logger.debug("draftcritic is off by its settings")
             self._give_up()
             return
+        self._enforces = enforces = settings.mode is Mode.ENFORCE
+        if settings.strict:
+            check_package(settings)
         recorder = TelemetryRecorder(
             **providers,
             mode=settings.mode,
@@ -146,7 +183,6 @@ class _Wiring:
         )
         self._recorder = recorder
         runtime = self._started = Runtime(settings, self._observer(settings, recorder))
-        enforces = settings.mode is Mode.ENFORCE
         kind = HoldingInterceptor if enforces and settings.streams is Streams.BUFFER else Interceptor
         interceptor = kind(runtime, enforces=enforces)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
@@ -156,6 +192,10 @@ class _Wiring:
             wrapt.register_post_import_hook(graphs.connect, GRAPHS)
         self.runtime = runtime
         set_current(runtime)
+        capturing = [each.label for each in capturing_neighbours()]
+        announce(start_line(settings, runtime.policy_version, capturing))
+        for line in advice(settings):
+            _logger.warning("%s", line)
 
     def _give_up(self) -> None:
         """Take back what was done so far."""
@@ -165,6 +205,8 @@ class _Wiring:
     def disconnect(self) -> None:
         """Take the handlers out of LangChain and review what is queued."""
         self._wanted = False
+        if self._blockade is not None:
+            self._blockade.remove()
         runtime, recorder, self.runtime = self._started, self._recorder, None
         self._started = self._recorder = None
         if runtime is not None:
@@ -195,7 +237,12 @@ def _log_failed_start(error: Exception) -> None:
     """Log type and place of an exception, without its text, which may contain a key."""
     from draftcritic.core._exception_place import described
 
-    _logger.error("draftcritic failed to start and stays off: %s", described(error))
+    complain(f"draftcritic failed to start and stays off, and no answer is reviewed: {described(error)}")
+
+
+def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return those options of `instrument()` that are settings."""
+    return {name: value for name, value in options.items() if name not in _NO_SETTINGS}
 
 
 def _sku_of(model: Any) -> str | None:

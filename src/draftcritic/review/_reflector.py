@@ -21,7 +21,8 @@ from draftcritic.core._review import Assessment, Failed, Judged, ModelCall, Usag
 from draftcritic.core._turn import Turn
 from draftcritic.review._call_slots import MOST_GIVEN_UP, CallSlot, given_up
 from draftcritic.review._calls import QUEUE_TIMEOUTS, BusyError, TimedCaller
-from draftcritic.review._failures import Fault, classify, fault_of, unbilled
+from draftcritic.review._failure_log import FailureLog
+from draftcritic.review._failures import classify, fault_of, unbilled
 from draftcritic.review._hook_dispatch import HookDispatcher
 from draftcritic.review._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
 from draftcritic.review._recipients import Recipients
@@ -43,10 +44,6 @@ from draftcritic.review._steps import AskStep, AwaitStep, ComputeStep, LeaveStep
 
 ModelSource = CriticModel | Callable[[], CriticModel]
 """A model to ask, or what makes one when it is needed."""
-
-_MINUTE = 60.0
-_MOST_WARNED = 256
-"""Kinds of failures that are remembered as reported."""
 
 _logger = logging.getLogger(__name__)
 
@@ -114,11 +111,10 @@ class Reflector:
         self._limits = limits
         self._sharing = sharing
         self._caller = TimedCaller()
-        self._reported: set[type] = set()
+        self._failures = FailureLog()
         self._loop_reported = False
         self._recipients = Recipients(policy)
         self._prober = Prober(policy, limits)
-        self._warned: dict[tuple[str, str, int | None, str | None], float] = {}
 
     def close(self) -> None:
         """End the threads that wait for the next call."""
@@ -128,7 +124,7 @@ class Reflector:
         self, progress: Progress, assessment: Assessment, source: ModelSource
     ) -> Generator[Step, Any, Judged | Failed | GateReason]:
         """Reflect on a draft, or return which limit forbids it."""
-        turn = progress.turn
+        turn, model = progress.turn, None
         try:
             trace = partial(self._observer.trace_id, progress.origin)
             if not self._limits.samples(trace, turn.run_id, assessment.server_signals(), turn.root_run):
@@ -145,6 +141,9 @@ class Reflector:
             return (yield from self._answer(question, key))
         except Exception as error:  # the model and its provider are third-party code
             _logger.debug("the reflection failed with %s", described(error))
+            if model is not None:
+                fault = fault_of(error)
+                self._failures.report(model.name, fault.failure, qualified_name(type(error)), fault)
             return self._judge.failed(
                 classify(error), assessment, error_type=qualified_name(type(error)), call=progress.call
             )
@@ -196,6 +195,8 @@ class Reflector:
         try:
             asked = yield from self._asked(question)
             outcome = asked if isinstance(asked, GateReason) else self._judge.outcome(asked, question.assessment)
+            if isinstance(outcome, Failed) and outcome.error_type is None:
+                self._failures.report(question.model.name, outcome.failure)
             return outcome
         finally:
             if key is not None and flight is not None:
@@ -308,7 +309,7 @@ class Reflector:
                     retry_after=fault and fault.retry_after,
                 )
                 if fault is not None:
-                    self._warn_operator(model.name, asked, fault)
+                    self._failures.report(model.name, fault.failure, asked.error_type, fault)
                 self._prober.ask(model, progress.record)
             progress.call = _together(before, progress.call)
 
@@ -329,39 +330,13 @@ class Reflector:
         broken = next((part for part in parts if part.failure is not None), parts[-1])
         return replace(broken, call=merged([part.call for part in parts]), reply=None, parts=tuple(parts))
 
-    def _warn_operator(self, model: str, asked: Asked, fault: Fault) -> None:
-        """Log once a minute what only the operator can mend, without the provider's message."""
-        key = (model, asked.error_type or "", fault.status, fault.code)
-        now = time.monotonic()
-        if not fault.operators or now - self._warned.get(key, -_MINUTE) < _MINUTE:
-            return
-        if len(self._warned) >= _MOST_WARNED:
-            self._warned.clear()
-        self._warned[key] = now
-        _logger.warning(
-            "the critic's model %r rejects the plugin's calls with %s (status %s, code %s); check its API key, its "
-            "name, its parameters and the quota of the account",
-            model,
-            asked.error_type,
-            fault.status,
-            fault.code,
-        )
-
     def _model(self, source: ModelSource) -> Generator[Step, Any, CriticModel]:
         if hasattr(source, "acall"):
             return cast("CriticModel", source)
         try:
             made: CriticModel = yield MakeStep(source, self._caller, self._policy.timeout)
         except Exception as error:
-            if type(error) not in self._reported:
-                self._reported.add(type(error))
-                missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
-                _logger.warning(
-                    "failed to create the critic model: %s%s; check the setting `model`, the provider's package and "
-                    "its credentials",
-                    described(error),
-                    f" (module {missing})" if missing else "",
-                )
+            self._failures.report_unavailable(error, described(error))
             raise
         return made
 

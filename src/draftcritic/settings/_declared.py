@@ -28,6 +28,12 @@ class DeclaredSettings(BaseSettings):
     )
 
     mode: types.ModeWord = setting("How far the plugin goes.", "off, observe, gate, enforce", default=Mode.OBSERVE)
+    strict: bool = setting(
+        "End the process with exit code 78 when a setting is invalid or the package of the critic's provider is "
+        "missing; in mode = enforce, withhold all answers after a later fault of the set-up.",
+        "true, false",
+        default=False,
+    )
     background: bool = setting(
         "Review in background threads: no draft waits for its review.",
         "true, false; not true with mode = enforce, which always waits",
