@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage docs words lint types unit matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down e2e clean
+.PHONY: help demo test test-fast coverage docs words lint types unit matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down fleet-up fleet-down fleet-test e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -73,6 +73,16 @@ stack-up: ## starts them on loopback and prints the addresses; WEBHOOK=http://12
 
 stack-down: ## stops what stack-up started
 	$(PYTHON) -m stack down
+
+fleet-up: ## starts RabbitMQ and Redis on loopback, from the packages of this machine's Debian
+	$(PYTHON) -m stack fleet-up $(ARGS)
+
+fleet-down: ## stops them
+	$(PYTHON) -m stack fleet-down
+
+fleet-test: $(STAMP) ## the fleet on the real programs: killed agents and workers, a broker restart, shared budgets
+	$(PYTHON) -m stack fleet-build
+	$(BIN)/python -m pytest -q tests/fleet_e2e $(ARGS)
 
 e2e: $(STAMP) stack ## the example agent against the real stack, through the programs' own interfaces
 	$(BIN)/python -m pytest -q tests/e2e $(ARGS)

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from stack import _fleet as fleet
 from stack import _services as services
 from stack._programs import StackError, provide
 from stack._run import Run
@@ -26,13 +27,23 @@ def main() -> int:
     up.add_argument("--offset", type=int, default=0, help="is added to every port")
     up.add_argument("--webhook", help="URL that Alertmanager notifies")
     commands.add_parser("down", help="stop the services")
+    fleet_up = commands.add_parser("fleet-up", help="start RabbitMQ and Redis and print their addresses")
+    fleet_up.add_argument("--offset", type=int, default=0, help="is added to every port")
+    commands.add_parser("fleet-down", help="stop RabbitMQ and Redis")
+    commands.add_parser("fleet-build", help="fetch RabbitMQ and Redis when they are not in the cache")
     options = parser.parse_args()
     try:
         if options.command == "build":
             return _build()
         if options.command == "up":
             return _up(options.folder, options.offset, options.webhook or None)
-        stopped = Run(options.folder, outlive=True).stop_all()
+        if options.command == "fleet-build":
+            fleet.provide(print)
+            return 0
+        if options.command == "fleet-up":
+            return _fleet_up(options.folder / "fleet", options.offset)
+        folder = options.folder / "fleet" if options.command == "fleet-down" else options.folder
+        stopped = Run(folder, outlive=True).stop_all()
     except StackError as error:
         print(f"stack: {error}", file=sys.stderr)
         return 1
@@ -73,6 +84,25 @@ def _up(folder: Path, offset: int, webhook: str | None) -> int:
         f"Alertmanager   {at.url('alertmanager')}\n"
         f"metrics        {at.url('agent_metrics')}/metrics of the agents, {at.url('collector_metrics')}/metrics of "
         "the collector\n"
+        f"logs           {folder}/*.log"
+    )
+    return 0
+
+
+def _fleet_up(folder: Path, offset: int) -> int:
+    at = {name: port + offset for name, port in fleet.PORTS.items()}
+    run = Run(folder, outlive=True)
+    if run.running():
+        raise StackError(f"already running: {', '.join(run.running())}; stop it with `make fleet-down`")
+    try:
+        for service in fleet.services(fleet.provide(print), at, folder):
+            run.start(service)
+    except BaseException:
+        run.stop_all()
+        raise
+    print(
+        f"RabbitMQ       {fleet.broker(at)}   (DRAFTCRITIC_BROKER)\n"
+        f"Redis          {fleet.store(at)}   (DRAFTCRITIC_BUDGET_STORE)\n"
         f"logs           {folder}/*.log"
     )
     return 0

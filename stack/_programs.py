@@ -23,7 +23,7 @@ CACHE_VARIABLE = "DRAFTCRITIC_STACK_CACHE"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _APT_LISTS = (Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d"))
 _BUILD_WITHIN_S = 3600
-_FETCH_WITHIN_S = 600
+FETCH_WITHIN_S = 600
 
 
 class StackError(Exception):
@@ -59,7 +59,7 @@ def provide(report: Callable[[str], None] = lambda _: None) -> Programs:
     """
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
-    with _only_one(cache / ".lock"):
+    with only_one(cache / ".lock"):
         collector = _go_programs(
             "collector", {"otelcol": "."}, releases.COLLECTOR, report, f"-X main.version={releases.COLLECTOR}"
         )
@@ -93,9 +93,9 @@ def _go_programs(
         go = _tool("go", "install Go 1.26 or newer, or run the images of compose.yaml")
         command = [go, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {ldflags}"]
         for program, package in packages.items():
-            _run([*command, "-o", str(into / program), package], _BUILD_WITHIN_S, cwd=source)
+            run([*command, "-o", str(into / program), package], _BUILD_WITHIN_S, cwd=source)
 
-    return _cached(cache_folder() / f"{name}-{release}-{digest}", build, report)
+    return cached(cache_folder() / f"{name}-{release}-{digest}", build, report)
 
 
 def _debian_programs(name: str, packages: tuple[str, ...], release: str, report: Callable[[str], None]) -> Path:
@@ -103,25 +103,25 @@ def _debian_programs(name: str, packages: tuple[str, ...], release: str, report:
 
     def fetch(into: Path) -> None:
         with tempfile.TemporaryDirectory() as scratch:
-            for archive in _download(packages, Path(scratch)):
-                _run(["dpkg-deb", "--extract", str(archive), scratch], _FETCH_WITHIN_S)
+            for archive in download(packages, Path(scratch)):
+                run(["dpkg-deb", "--extract", str(archive), scratch], FETCH_WITHIN_S)
             for program in (Path(scratch) / "usr" / "bin").iterdir():
                 shutil.copy2(program, into / program.name)
-        found = _run([str(into / packages[0]), "--version"], 30)
+        found = run([str(into / packages[0]), "--version"], 30)
         if f"version {release}" not in found:
             version = found.splitlines()[0] if found else "nothing"
             raise StackError(f"{name} of Debian {releases.DEBIAN_SUITE} is {version}, not {release}: set _releases.py")
 
-    return _cached(folder, fetch, report)
+    return cached(folder, fetch, report)
 
 
-def _download(packages: tuple[str, ...], scratch: Path) -> list[Path]:
+def download(packages: tuple[str, ...], scratch: Path, suite: str = releases.DEBIAN_SUITE) -> list[Path]:
     """The packages as apt fetches and verifies them, with lists and caches apart from the machine's own."""
     apt_get = _tool("apt-get", "this needs Debian or a descendant; elsewhere run the images of compose.yaml")
     if not _KEYRING.is_file():
         raise StackError(f"{_KEYRING} is missing: install debian-archive-keyring")
     listing = scratch / "sources.list"
-    listing.write_text(f"deb [signed-by={_KEYRING}] {_debian_mirror()} {releases.DEBIAN_SUITE} main\n")
+    listing.write_text(f"deb [signed-by={_KEYRING}] {_debian_mirror()} {suite} main\n")
     for folder in ("lists/partial", "cache/archives/partial"):
         (scratch / folder).mkdir(parents=True)
     options = {
@@ -132,8 +132,8 @@ def _download(packages: tuple[str, ...], scratch: Path) -> list[Path]:
         "APT::Sandbox::User": "root",
     }
     settings = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
-    _run([apt_get, *settings, "-q", "update"], _FETCH_WITHIN_S)
-    _run([apt_get, *settings, "-q", "download", *packages], _FETCH_WITHIN_S, cwd=scratch)
+    run([apt_get, *settings, "-q", "update"], FETCH_WITHIN_S)
+    run([apt_get, *settings, "-q", "download", *packages], FETCH_WITHIN_S, cwd=scratch)
     return sorted(scratch.glob("*.deb"))
 
 
@@ -150,7 +150,7 @@ def _debian_mirror() -> str:
     raise StackError("no Debian mirror is configured in /etc/apt; run the images of compose.yaml instead")
 
 
-def _cached(folder: Path, make: Callable[[Path], None], report: Callable[[str], None]) -> Path:
+def cached(folder: Path, make: Callable[[Path], None], report: Callable[[str], None]) -> Path:
     if folder.is_dir():
         report(f"{folder.name}: cached")
         return folder
@@ -171,7 +171,7 @@ def _tool(name: str, hint: str) -> str:
     return found
 
 
-def _run(command: list[str], timeout_s: float, cwd: Path | None = None) -> str:
+def run(command: list[str], timeout_s: float, cwd: Path | None = None) -> str:
     try:
         done = subprocess.run(
             command, cwd=cwd, timeout=timeout_s, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
@@ -185,7 +185,7 @@ def _run(command: list[str], timeout_s: float, cwd: Path | None = None) -> str:
 
 
 @contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
+def only_one(lock: Path) -> Iterator[None]:
     """Two builds into one cache would do the same work twice."""
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -138,12 +139,29 @@ def _ended_with_parent() -> list[str]:
     return [setpriv, "--pdeathsig", "TERM"] if setpriv else []
 
 
+_QUESTIONS = {"amqp": (b"AMQP\x00\x00\x09\x01", b"\x01\x00\x00"), "redis": (b"PING\r\n", b"+PONG"), "tcp": (b"", b"")}
+"""What a service of another protocol than HTTP is asked, and how its answer begins."""
+
+
 def _answers(url: str) -> bool:
+    scheme, _, rest = url.partition("://")
+    if scheme in _QUESTIONS:
+        return _replies(*_QUESTIONS[scheme], rest)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=2) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
+        return False
+
+
+def _replies(question: bytes, answer: bytes, address: str) -> bool:
+    host, _, port = address.partition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=2) as connection:
+            connection.sendall(question)
+            return connection.recv(len(answer)) == answer if answer else True
+    except OSError:
         return False
 
 

@@ -48,7 +48,7 @@ class Service:
         name: The service's name in compose.yaml.
         command: The program and its arguments.
         environment: What it needs beyond the caller's environment.
-        health: Answers with HTTP 200 when the service is ready.
+        health: Answers with HTTP 200 when the service is ready; or `amqp://`, `redis://`, `tcp://` and host and port.
         ports: Must be free before the start.
     """
 
