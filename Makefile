@@ -35,13 +35,13 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n 2 --ignore=tests/e2e --ignore=tests/fleet_e2e $(ARGS)
 
 test-fast: $(STAMP) ## the pure part alone: no processes, servers or frameworks
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)
 
 coverage: $(STAMP) ## the suite with branch coverage; fails below the floor in pyproject.toml
-	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e --ignore=tests/fleet_e2e --cov --cov-report=term --cov-report=html:build/coverage $(ARGS)
 
 docs: $(STAMP) ## the documentation site, warnings as errors, into build/site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

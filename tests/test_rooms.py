@@ -64,7 +64,16 @@ ALLOWED = {
     "record": {"draftcritic.core", "draftcritic.record", "draftcritic.review", "draftcritic.turns"},
     "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
-    "fleet": {"draftcritic.core", "draftcritic.fleet", "draftcritic.review"},
+    "fleet": {
+        "draftcritic.core",
+        "draftcritic.fleet",
+        "draftcritic.review",
+        "celery",
+        "cryptography",
+        "kombu",
+        "limits",
+        "redis",
+    },
     "integrations": {
         "draftcritic.core",
         "draftcritic.grounding",

@@ -16,6 +16,7 @@ from draftcritic.fleet._memory import Delivery, MemoryDelivery, Wanted
 from draftcritic.review._background import QUEUE_FULL, BackgroundRunner
 
 if TYPE_CHECKING:
+    from draftcritic.fleet._broker import FleetQueue
     from draftcritic.fleet._delivery import Sink
     from draftcritic.fleet._wire import DraftMessage
     from draftcritic.langchain._capture import CapturedDraft
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("draftcritic")
 _DEAD_BYTES = 16 << 20
 _DEAD_FILES = 4
+_TIME_LIMIT_S = 30.0
+"""Seconds of a review beyond four timeouts of its model, after which its worker process hangs and is killed."""
+_STORE_WITHIN_S = 0.25
+"""Seconds that a review may wait for Redis: far more than it takes, far less than a model call."""
 DEAD_LETTERS = "dead.jsonl"
 """The file of a service's spool with the drafts that were put aside."""
 
@@ -106,8 +111,38 @@ def _spooled(
     )
 
 
-def _publisher(settings: Settings) -> Any:
-    raise NotImplementedError
+def _publisher(settings: Settings) -> Sink:
+    from draftcritic.fleet._cipher import Cipher
+    from draftcritic.fleet._publisher import Publisher
+
+    return Publisher(queue_of(settings), Cipher(settings.fleet_key))
+
+
+def queue_of(settings: Settings) -> FleetQueue:
+    """Return the message queue of the settings, which name a broker."""
+    from draftcritic.fleet._broker import FleetQueue
+
+    return FleetQueue(
+        settings.broker or "",
+        settings.fleet,
+        ttl=settings.spool_hours * 3600,
+        time_limit=_TIME_LIMIT_S + 4 * settings.timeout,
+    )
+
+
+def store_of(settings: Settings) -> Any:
+    """Return a client of the Redis of the settings; None where they name none.
+
+    Raises:
+        ImportError: redis is not installed.
+    """
+    if settings.budget_store is None:
+        return None
+    import redis
+
+    return redis.Redis.from_url(
+        settings.budget_store, socket_timeout=_STORE_WITHIN_S, socket_connect_timeout=_STORE_WITHIN_S
+    )
 
 
 def service_name() -> str:

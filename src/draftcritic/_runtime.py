@@ -15,7 +15,7 @@ from draftcritic._reload import InvalidReloadError, Rules
 from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
 from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._lexicon import load_data
-from draftcritic.core._review import Review
+from draftcritic.core._review import ModelCall, Review
 from draftcritic.core._turn import Turn
 from draftcritic.fleet._wire import DraftMessage, TravelledError
 from draftcritic.langchain._backing import DocumentMemory, has_sensitive_tag
@@ -198,6 +198,10 @@ class Runtime:
         review = critic.fail(bare_turn(captured), error, captured.origin, closed=closed, wanted=wanted)
         remember(captured, review)
         return review
+
+    def repeat_message(self, message: DraftMessage, verdict: str, call: ModelCall) -> None:
+        """Record that a draft has come again whose review is recorded."""
+        self._rules.critic().repeat(message.turn, Verdict(verdict), call, self.observer.unpacked(message.origin))
 
     def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
         return [self._replacement(review) for review in reviews] if self._enforces else ()

@@ -178,7 +178,7 @@ class _Wiring:
             **providers,
             mode=settings.mode,
             threshold=settings.confidence_threshold,
-            critic_sku=_sku_of(settings.model),
+            critic_sku=sku_of(settings.model),
             rules=settings.rule_ids(),
         )
         self._recorder = recorder
@@ -245,7 +245,7 @@ def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _NO_SETTINGS}
 
 
-def _sku_of(model: Any) -> str | None:
+def sku_of(model: Any) -> str | None:
     """Return the SKU of a configured critic's model; None where each draft's own model is asked."""
     from draftcritic.core._models import normalise_sku, resolve_model_name
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from draftcritic import DraftCriticInstrumentor
+from draftcritic.fleet import _broker
 
 
 class Writer(BaseChatModel):
@@ -36,8 +38,9 @@ class Slow(Writer):
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
         time.sleep(self.seconds)
-        if "poison" in str(messages[-1].content):
-            os._exit(9)
+        asked = str(messages[-1].content)
+        if "poison" in asked:
+            os.kill(os.getpid(), signal.SIGKILL)
         return ChatResult(generations=[ChatGeneration(message=AIMessage('{"verdict": "approve"}'))])
 
 
@@ -51,6 +54,7 @@ def work(name: str, count: int) -> None:
 
 def main() -> None:
     count, seconds, threads = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["1"])[0])
+    _broker.MOST_MESSAGES = int(os.environ.get("MOST_MESSAGES", _broker.MOST_MESSAGES))
     plugin = DraftCriticInstrumentor()
     plugin.instrument(model=Slow(seconds=seconds))
     writers = [threading.Thread(target=work, args=(f"{os.getpid()}-{at}", count)) for at in range(threads)]

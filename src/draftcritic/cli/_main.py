@@ -17,6 +17,7 @@ from draftcritic.cli import _purge_command as _purge
 from draftcritic.cli import _replay_command as _replay
 from draftcritic.cli import _schema_command as _schema
 from draftcritic.cli import _settings_command as _settings
+from draftcritic.cli import _worker_command as _worker
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -42,6 +43,7 @@ _COMMANDS: dict[str, _Command] = {
     "calibrate": _calibrate,
     "check": _check,
     "purge": _purge,
+    "worker": _worker,
 }
 
 

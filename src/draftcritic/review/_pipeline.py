@@ -36,9 +36,11 @@ from draftcritic.core._review import (
     GateOnly,
     Judged,
     Limited,
+    ModelCall,
     Outcome,
     Review,
     Skipped,
+    Usage,
     undecided,
 )
 from draftcritic.core._text import is_invisible
@@ -154,6 +156,24 @@ class Critic:
             return undecided(reason)
 
         return drive(self._flow(Progress.of(turn, origin, wanted), unasked))
+
+    def repeat(self, turn: Turn, verdict: Verdict, call: ModelCall, origin: Any = None) -> Review:
+        """Record that a draft came again that another review has judged, and ask no model.
+
+        Args:
+            turn: the draft with what may ground it.
+            verdict: of the other review.
+            call: the other review's call; it is recorded as shared.
+            origin: where the draft is in its trace.
+        """
+
+        def shared(progress: Progress) -> _Deciding:
+            progress.assessment = yield self._computation(turn, self._assessed, turn, None)
+            progress.call = replace(call, usage=Usage(), shared=True)
+            return Judged(verdict, None, call=progress.call)
+
+        with reviewing():
+            return drive(self._flow(Progress.of(turn, origin), shared))
 
     def fail(
         self,

@@ -223,6 +223,13 @@ class DeclaredSettings(BaseSettings):
         "1 to 64 letters, digits, hyphens and underscores, the first a letter",
         default="draftcritic",
     )
+    fleet_key: types.FleetKeys = setting(
+        "Fernet keys that encrypt drafts in the message queue: the first one encrypts, each decrypts. Give it in the "
+        "environment.",
+        "44 characters of `Fernet.generate_key()`; several with commas",
+        default=(),
+        repr=False,
+    )
     queue_bytes: types.QueueBytes = setting(
         "Memory that drafts waiting for their background review may hold; one more is dropped and counted.",
         "bytes: a whole number from 65536",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -249,6 +250,16 @@ def _broker(url: str) -> str:
     return url
 
 
+def _fernet_key(key: str) -> str:
+    try:
+        whole = len(base64.urlsafe_b64decode(key)) == 32
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ValueError("is no Fernet key; make one with `python -c 'from cryptography.fernet import Fernet; ...'`")
+    return key
+
+
 def _store(url: str) -> str:
     if not url.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("is no address of Redis; write it as rediss://host:6379/0, with the password before the host")
@@ -313,6 +324,7 @@ Hooks = tuple[Annotated[Any, AfterValidator(_hook)], ...]
 BrokerUrl = Annotated[Text, AfterValidator(_broker)]
 StoreUrl = Annotated[Text, AfterValidator(_store)]
 FleetName = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+FleetKeys = Annotated[tuple[Annotated[Text, AfterValidator(_fernet_key)], ...], BeforeValidator(_comma_separated)]
 ConfigPath = Annotated[Path, AfterValidator(absolute)]
 
 
