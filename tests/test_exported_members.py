@@ -69,6 +69,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "langchain",
         "telemetry",
         "grounding",
+        "integrations.langchain",
         "integrations.symfonic",
         "settings",
         "cli",

@@ -53,14 +53,17 @@ class Rules:
     Args:
         settings: the first settings.
         observer: writes the reviews down.
+        limiter: limits that other rules of the process count in as well; None for limits of their own.
     """
 
-    def __init__(self, settings: Settings, observer: ReviewObserver) -> None:
+    def __init__(self, settings: Settings, observer: ReviewObserver, limiter: Limiter | None = None) -> None:
         self.settings = settings
         self._first = settings
         self._observer = observer
         self._hooks = (*settings.hooks, *load_hooks())
-        self._limiter = Limiter(settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit)
+        self.limiter = limiter or Limiter(
+            settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit
+        )
         self._sharing = Sharing(settings.share_window)
         policy = settings.policy()
         self.policy_version = policy.version
@@ -106,7 +109,7 @@ class Rules:
             self._first.mode,
             self._observer,
             self._hooks,
-            limits=self._limiter,
+            limits=self.limiter,
             sharing=self._sharing,
         )
 
@@ -137,7 +140,7 @@ class Rules:
                 _logger.error("every draft is withheld until the file is valid again (DRAFTCRITIC_STRICT=true)")  # noqa: TRY400 - as above
             self._observer.policy_loaded(False)
             return False
-        self._limiter.use(limits)
+        self.limiter.use(limits)
         self._sharing.window = settings.share_window
         self._critic.close()
         self.settings, self._critic, self._complaint = settings, critic, ""

@@ -34,6 +34,7 @@ from draftcritic.review._ports import CriticModel
 if TYPE_CHECKING:
     from draftcritic.langchain._capture import LazyDraft
     from draftcritic.langchain._interceptors import CaptureFn
+    from draftcritic.review._limits import Limiter
     from draftcritic.review._ports import FleetObserver
     from draftcritic.settings._model import Settings
 
@@ -49,12 +50,13 @@ class Runtime:
     Args:
         settings: the settings at the start.
         observer: writes the reviews down.
+        limiter: limits that other runtimes count in as well; None for limits of its own.
     """
 
-    def __init__(self, settings: Settings, observer: FleetObserver) -> None:
+    def __init__(self, settings: Settings, observer: FleetObserver, limiter: Limiter | None = None) -> None:
         self.settings = settings
         self.observer = observer
-        self._rules = Rules(settings, observer)
+        self._rules = Rules(settings, observer, limiter)
         self._own_prompts = OwnPrompts()
         self._caller = TimedCaller()
         self._own_loop = OwnLoop()
@@ -71,6 +73,11 @@ class Runtime:
     def policy_version(self) -> str:
         """The version of the policy in effect."""
         return self._rules.policy_version
+
+    @property
+    def limiter(self) -> Limiter:
+        """The limits of the reflection, with what they have counted."""
+        return self._rules.limiter
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""

@@ -153,11 +153,10 @@ class _Wiring:
 
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
-        from draftcritic.core._enums import Mode, Streams
-        from draftcritic.langchain._enforce import HoldingInterceptor
+        from draftcritic.core._enums import Mode
+        from draftcritic.langchain._enforce import interceptor_for
         from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
         from draftcritic.langchain._install import install
-        from draftcritic.langchain._interceptors import Interceptor
         from draftcritic.settings._model import Settings
         from draftcritic.telemetry._neighbours import capturing_neighbours
         from draftcritic.telemetry._recorder import TelemetryRecorder
@@ -171,7 +170,7 @@ class _Wiring:
             _logger.debug("draftcritic is off by its settings")
             self._give_up()
             return
-        self._enforces = enforces = settings.mode is Mode.ENFORCE
+        self._enforces = settings.mode is Mode.ENFORCE
         if settings.strict:
             check_package(settings)
         recorder = TelemetryRecorder(
@@ -183,8 +182,7 @@ class _Wiring:
         )
         self._recorder = recorder
         runtime = self._started = Runtime(settings, self._observer(settings, recorder))
-        kind = HoldingInterceptor if enforces and settings.streams is Streams.BUFFER else Interceptor
-        interceptor = kind(runtime, enforces=enforces)
+        interceptor = interceptor_for(runtime, settings.mode, settings.streams)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         if GRAPHS_NEED_HELP:
             graphs = GraphMetadata()

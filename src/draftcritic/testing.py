@@ -18,10 +18,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from draftcritic._leak_tests import MiddlewareLeakTests, scripted_chat_model
 from draftcritic.core._enums import CircuitState
 from draftcritic.core._review import ModelCall, Review
 from draftcritic.core._turn import Turn
 from draftcritic.review._ports import PromptMessage, Reply, ReviewRecord
+
+__all__ = ["Answer", "MiddlewareLeakTests", "RecordingObserver", "Script", "ScriptedCriticModel", "scripted_chat_model"]
 
 Answer = str | Reply | Mapping[str, Any] | BaseException
 """What a scripted model answers: a raw text, a whole reply, a mapping that becomes JSON, or an exception to raise."""

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from draftcritic.langchain._private import private
+from draftcritic.review._scope import scoped
+
+_logger = logging.getLogger(__name__)
 
 _TOKEN = "on_llm_new_token"  # noqa: S105 - the name of a callback
 _EVENT = "on_stream_event"
@@ -34,12 +38,16 @@ class Event(NamedTuple):
 class Recording:
     """The events of a model call whose draft is held back, in their order.
 
+    Args:
+        spares: whether a handler gets its events at once.
+
     Attributes:
         open: events are recorded. Afterwards they are passed on, or dropped when the draft was.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spares: Callable[[Any], bool] = lambda _: False) -> None:
         self.open = True
+        self._spares = spares
         self._dropped = False
         self._events: list[Event] = []
 
@@ -74,16 +82,50 @@ class Recording:
             return None
         silent = copy.copy(manager)
         for name in ("handlers", "inheritable_handlers"):
-            # Once each: an instrumentation that does not find its handler among the stand-ins adds it again.
-            unique = {id(_behind(handler)): handler for handler in getattr(manager, name, ())}
-            setattr(silent, name, [self._stand_in(handler) for handler in unique.values()])
+            setattr(silent, name, self.stand_ins(getattr(manager, name, ())))
         return silent
 
+    def stand_ins(self, handlers: Iterable[Any]) -> list[Any]:
+        """Return handlers that record in place of these."""
+        # Once each: an instrumentation that does not find its handler among the stand-ins adds it again.
+        unique = {id(_behind(handler)): handler for handler in handlers}
+        return [self._stand_in(handler) for handler in unique.values()]
+
     def _stand_in(self, handler: Any) -> Any:
-        if isinstance(handler, Deferred) or is_pulse(handler):
+        if isinstance(handler, Deferred) and handler._recording is self:
+            return handler
+        if is_pulse(handler) or self._spares(handler):
             return handler
         kind: Any = type(handler)
         return _kind_for(kind)(self, handler)
+
+
+def silenced(recording: Recording, manager: Any) -> Any:
+    """Return a callback or run manager that records; one without handlers when it cannot be copied."""
+    try:
+        return recording.muted(manager)
+    except Exception:  # a manager of the application's own class
+        _logger.debug("the callbacks of %s are dropped", type(manager).__name__, exc_info=True)
+        noop = getattr(type(manager), "get_noop_manager", None)
+        return noop() if noop is not None else type(manager)(handlers=[])
+
+
+def silencing(recording: Recording | None) -> AbstractContextManager[None]:
+    """Return a block in which the runs that start inside report to `recording`, as far as a context gives callbacks."""
+    from langchain_core.runnables.config import var_child_runnable_config
+
+    config = var_child_runnable_config.get()
+    silent: Any = silent_config(recording, config)
+    return nullcontext() if silent is config else scoped(var_child_runnable_config, silent)
+
+
+def silent_config(recording: Recording | None, config: Any) -> Any:
+    """Return a run configuration whose callbacks record; itself where there is nothing to record."""
+    callbacks = (config or {}).get("callbacks")
+    if recording is None or not callbacks:
+        return config
+    muted = recording.stand_ins(callbacks) if isinstance(callbacks, list) else silenced(recording, callbacks)
+    return {**config, "callbacks": muted}
 
 
 class Deferred:
@@ -102,7 +144,9 @@ class Deferred:
 
 
 def _behind(handler: Any) -> Any:
-    return handler._handler if isinstance(handler, Deferred) else handler
+    while isinstance(handler, Deferred):
+        handler = handler._handler
+    return handler
 
 
 class _Recorder:
@@ -129,6 +173,19 @@ def is_pulse(handler: Any) -> bool:
         return False
     same = getattr(kind, _TOKEN, None)
     return same is not None and same is getattr(kind, "on_chain_start", None) is getattr(kind, "on_llm_error", None)
+
+
+_TRACING = ("opentelemetry.", "openinference.", "langsmith.", "langfuse.")
+"""Packages whose callback handlers write traces and show nothing to a user."""
+
+
+def is_tracing(handler: Any) -> bool:
+    """Whether a callback handler only writes traces."""
+    from langchain_core.tracers import BaseTracer
+
+    if hasattr(handler, "tap_output_iter"):
+        return False
+    return isinstance(handler, BaseTracer) or type(handler).__module__.startswith(_TRACING)
 
 
 def pulses_of(callbacks: Any) -> list[Any]:

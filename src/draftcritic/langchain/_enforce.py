@@ -14,18 +14,25 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from draftcritic.core._enums import Mode, Streams
 from draftcritic.langchain._call import Call, current_recording
-from draftcritic.langchain._deferred_callbacks import areplay, beating, replay
+from draftcritic.langchain._deferred_callbacks import areplay, beating, replay, silenced
 from draftcritic.langchain._held_streams import (
     HeldCall,
     HeldEvents,
     HeldStream,
     awhole_events,
-    silenced,
     streams_events,
     whole_events,
 )
-from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items, applied, isolated
+from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items, Reviewer, applied, isolated
+
+
+def interceptor_for(reviewer: Reviewer, mode: Mode, streams: Streams) -> Interceptor:
+    """Return the handlers that a mode needs."""
+    enforces = mode is Mode.ENFORCE
+    kind = HoldingInterceptor if enforces and streams is Streams.BUFFER else Interceptor
+    return kind(reviewer, enforces=enforces)
 
 
 class HoldingInterceptor(Interceptor):

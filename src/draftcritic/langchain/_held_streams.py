@@ -11,7 +11,7 @@ from draftcritic.langchain._answer_shapes import refusal_chunk, replaced_message
 from draftcritic.langchain._boundary import guarded_async_items, guarded_items
 from draftcritic.langchain._call import Arguments, Call, Frame, holding
 from draftcritic.langchain._capture import LazyDraft, mapping_of
-from draftcritic.langchain._deferred_callbacks import Event, Recording, areplay, pulse, replay
+from draftcritic.langchain._deferred_callbacks import Event, Recording, areplay, pulse, replay, silenced
 from draftcritic.langchain._held_cache import CacheAfterVerdict
 from draftcritic.langchain._message_text import text_of
 from draftcritic.langchain._private import private
@@ -121,16 +121,6 @@ def _shown_response(response: Any) -> Any:
 
 
 _logger = logging.getLogger(__name__)
-
-
-def silenced(recording: Recording, manager: Any) -> Any:
-    """Return a callback or run manager that records; one without handlers when it cannot be copied."""
-    try:
-        return recording.muted(manager)
-    except Exception:  # a manager of the application's own class
-        _logger.debug("the callbacks of %s are dropped", type(manager).__name__, exc_info=True)
-        noop = getattr(type(manager), "get_noop_manager", None)
-        return noop() if noop is not None else type(manager)(handlers=[])
 
 
 class HeldCall:
@@ -245,6 +235,8 @@ class HeldEvents:
 
 class HeldStream:
     """In place of a chat model in LangChain's `stream`: gives its chunks out after the verdict."""
+
+    is_stand_in = True
 
     def __init__(self, interceptor: HoldingInterceptor, call: Call) -> None:
         self._held_by = interceptor

@@ -14,6 +14,8 @@ from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._own_calls import without_effects
 from draftcritic.review._scope import current_mark, is_muted
 
+GUARD = "__draftcritic_guard__"
+"""Attribute of the classes that have handlers of their own: the interceptor that these belong to; see `ModelGuard`."""
 CaptureFn = Callable[[], Sequence[LazyDraft]]
 """Returns the drafts of a call."""
 Items = Iterator[Any]
@@ -192,6 +194,12 @@ class Interceptor:
         """Whether the current code runs inside a `muted` block that the settings allow."""
         return is_muted() and (is_muted(internally=True) or self._allows_muted())
 
+    def is_of_another(self, model: Any) -> bool:
+        """Whether another interceptor's handlers take the drafts of this object."""
+        kind = type(model)
+        responsible = kind.__dict__.get(GUARD, self)
+        return responsible is not self or getattr(kind, "is_stand_in", False) is True
+
     def is_left_alone(self, call: Call) -> bool:
         """Whether a call is not reviewed: the critic's own, or one that the application has excluded."""
         if self.is_muted():
@@ -203,6 +211,8 @@ class Interceptor:
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
+        if self.is_of_another(call.model):
+            return False
         if self.is_muted():
             # A stream of a model that cannot stream is one call of `generate` below, which counts it.
             if is_outermost() and not (call.streamed and is_streamed_by_generate(call.model)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +15,7 @@ from draftcritic.core._review import Judged, Review
 from draftcritic.grounding._findings import FabricationFinding
 from draftcritic.langchain._capture import CapturedDraft
 from draftcritic.langchain._message_text import text_of
+from draftcritic.review._scope import scoped
 
 REMEMBERED = 2048
 """How many messages are remembered; those that were not asked for the longest go first."""
@@ -91,10 +94,19 @@ def _key(message_id: str, text: str) -> _Key:
 
 
 _recent = RecentReviews()
+_collected: ContextVar[list[Review] | None] = ContextVar("draftcritic_collected", default=None)
+
+
+def collecting(reviews: list[Review]) -> AbstractContextManager[None]:
+    """Return a block that appends each review of a draft written inside to `reviews`."""
+    return scoped(_collected, reviews)
 
 
 def remember(captured: CapturedDraft, review: Review) -> None:
     """Remember a review for the message that the application gets."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(review)
     text = review.replacement
     if text is None:
         text = "".join(text_of(answer.content) for answer in captured.answers)

@@ -20,7 +20,7 @@ from draftcritic.langchain._answer_shapes import messages_in, replaced, replaced
 from draftcritic.langchain._boundary import Handler, OnFault, guarded_async_items, guarded_coroutine, guarded_items
 from draftcritic.langchain._call import Call, Watch, is_outermost, mark_captured, mark_muted
 from draftcritic.langchain._capture import LazyDraft
-from draftcritic.langchain._interceptors import AsyncItems, Interceptor, Items
+from draftcritic.langchain._interceptors import GUARD, AsyncItems, Interceptor, Items
 from draftcritic.langchain._method_patches import Splice, SpliceError, is_handled, splice
 from draftcritic.langchain._wrapt_patches import Wrap, is_wrapped, wrap
 
@@ -244,7 +244,7 @@ class OwnMethods:
         """Return what is known of a call; None when its answer is no draft of the application."""
         from langchain_core.language_models import BaseChatModel
 
-        if not isinstance(model, BaseChatModel) or not is_outermost():
+        if not isinstance(model, BaseChatModel) or not is_outermost() or self._interceptor.is_of_another(model):
             return None
         calls = _calls(name, model, args, kwargs)
         if self._interceptor.is_muted():
@@ -310,7 +310,7 @@ class Overrides:
         self._warns = interceptor.enforces
         self._own = OwnMethods(interceptor)
         self._same = _same_handlers(interceptor, self._fault)
-        self._names = (*ONE, *BATCH, *GENERATE, *CHUNKS, *PAIRS, *self._same)
+        self.names = (*ONE, *BATCH, *GENERATE, *CHUNKS, *PAIRS, *self._same)
         self._done: list[Splice | Wrap] = []
         self._warned: WeakSet[type[Any]] = WeakSet()
         self._hooks: list[_Hook] = []
@@ -339,7 +339,7 @@ class Overrides:
         return all(removed)
 
     def _assigned(self, kind: type[Any], name: str) -> None:
-        if name in self._names or name in _LEFT_OUT or name == _COMPLETE:
+        if name in self.names or name in _LEFT_OUT or name == _COMPLETE:
             self._look(kind)
 
     def _look(self, kind: type[Any]) -> None:
@@ -350,10 +350,12 @@ class Overrides:
         try:
             from langchain_core.language_models import BaseChatModel
 
-            for name in (*self._names, *_LEFT_OUT):
+            for name in (*self.names, *_LEFT_OUT):
                 above = inspect.getattr_static(BaseChatModel, name, None)
                 owner = next((k for k in kind.__mro__ if name in vars(k)), None)
                 if owner is None or vars(owner)[name] is above or owner in BaseChatModel.__mro__:
+                    continue
+                if GUARD in vars(owner):
                     continue
                 if name in _LEFT_OUT or not self._place(owner, name):
                     missed.append(name)
@@ -375,6 +377,11 @@ class Overrides:
             ", ".join(missed),
         )
 
+    def handler(self, name: str, method: Any) -> Handler:
+        """Return the handler for a method that a class has under one of `names`."""
+        make = self._same.get(name)
+        return self._own.handler(name, method) if make is None else make(method)
+
     def _place(self, owner: type[Any], name: str) -> bool:
         """Put a handler into the method that a class has under `name`; False where that is not possible."""
         method = vars(owner)[name]
@@ -382,8 +389,7 @@ class Overrides:
             return True
         if isinstance(method, (classmethod, staticmethod)):
             return False  # it gets no model, and without the model nothing can be reviewed
-        make = self._same.get(name)
-        handler = self._own.handler(name, method) if make is None else make(method)
+        handler = self.handler(name, method)
         try:
             self._done.append(splice(method, handler, self._fault, weak=True))
         except SpliceError:

@@ -126,6 +126,15 @@ class Settings(DeclaredSettings):
             raise SettingsError([Problem("config", self.origin("config"), str(self.config), reason)])
         return now
 
+    def varied(self, **code: Any) -> Self:
+        """Return settings of the same sources, in which code gives these values, too.
+
+        Raises:
+            SettingsError: see the class.
+        """
+        environ, given = self._sources
+        return type(self).load(environ, **{**given, **code})
+
     @property
     def stamp(self) -> Stamp:
         """The stamp of the file of `config` when it was read, for `draftcritic.review.WatchedFile`; else None."""
