@@ -12,6 +12,7 @@ from draftcritic._stdout import run_command
 from draftcritic.cli import _calibrate_command as _calibrate
 from draftcritic.cli import _check_command as _check
 from draftcritic.cli import _demo_command as _demo
+from draftcritic.cli import _doctor_command as _doctor
 from draftcritic.cli import _label_command as _label
 from draftcritic.cli import _purge_command as _purge
 from draftcritic.cli import _replay_command as _replay
@@ -36,6 +37,7 @@ class _Command(Protocol):
 
 _COMMANDS: dict[str, _Command] = {
     "demo": _demo,
+    "doctor": _doctor,
     "settings": _settings,
     "schema": _schema,
     "replay": _replay,

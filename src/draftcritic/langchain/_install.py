@@ -12,10 +12,17 @@ from draftcritic.langchain._boundary import Handler, OnFault
 from draftcritic.langchain._graph import GraphMetadata
 from draftcritic.langchain._interceptors import Interceptor
 from draftcritic.langchain._internal_calls import InternalCalls
-from draftcritic.langchain._method_patches import CODE_IS_EXCHANGEABLE, Splice, SpliceError, is_spliced, splice
+from draftcritic.langchain._method_patches import (
+    CODE_IS_EXCHANGEABLE,
+    Splice,
+    SpliceError,
+    is_handled,
+    is_spliced,
+    splice,
+)
 from draftcritic.langchain._private import look_up
 from draftcritic.langchain._subclasses import Overrides
-from draftcritic.langchain._wrapt_patches import Wrap, wrap
+from draftcritic.langchain._wrapt_patches import Wrap, is_wrapped, wrap
 
 _logger = logging.getLogger(__name__)
 
@@ -86,6 +93,17 @@ def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Insta
         remove(done)
         raise
     return done
+
+
+def placed() -> dict[str, bool]:
+    """Return for each required method of LangChain's chat models whether a handler is in it and switched on."""
+    found = {}
+    for target in CHAT_TARGETS:
+        method = inspect.getattr_static(getattr(import_module(target.module), target.owner), target.method, None)
+        if target.required or method is not None:
+            below = method if method is None else inspect.unwrap(method, stop=is_spliced)
+            found[f"{target.owner}.{target.method}"] = is_handled(below) or is_wrapped(method)
+    return found
 
 
 def _place(owner: Any, name: str, method: Any, handler: Handler, fault: OnFault) -> Splice | Wrap:

@@ -28,6 +28,18 @@ _FALLBACK_HINT = "see docs/troubleshooting.md"
 _logger = logging.getLogger(__name__)
 
 
+def hint_for(failure: Failure, fault: Fault | None = None) -> str:
+    """Return what to do about a failure of the critic's model.
+
+    Args:
+        failure: the word for it.
+        fault: what the exception says, when there was one.
+    """
+    if fault is not None and fault.operators:
+        return _OPERATORS_HINT
+    return _HINTS.get(failure, _FALLBACK_HINT)
+
+
 class FailureLog:
     """Logs each kind of failure once a minute.
 
@@ -52,7 +64,6 @@ class FailureLog:
             return
         status, code = ("none", "none") if fault is None else (str(fault.status or "none"), fault.code or "none")
         if self._is_new((model, failure.value, error_type or "", status, code)):
-            hint = _OPERATORS_HINT if fault is not None and fault.operators else _HINTS.get(failure, _FALLBACK_HINT)
             _logger.warning(
                 "the critic's model %r gave no verdict: %s (error %s, status %s, code %s); %s",
                 model,
@@ -60,7 +71,7 @@ class FailureLog:
                 error_type or "none",
                 status,
                 code,
-                hint,
+                hint_for(failure, fault),
             )
 
     def report_unavailable(self, error: Exception, described: str) -> None:
