@@ -71,7 +71,6 @@ ALLOWED = {
         "celery",
         "cryptography",
         "kombu",
-        "limits",
         "redis",
     },
     "integrations": {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from draftcritic.fleet._wire import DraftMessage
     from draftcritic.langchain._capture import CapturedDraft
     from draftcritic.review._ports import FleetObserver
+    from draftcritic.review._shared_limits import SharedLimits
     from draftcritic.settings._model import Settings
 
 _logger = logging.getLogger("draftcritic")
@@ -28,8 +29,6 @@ _DEAD_BYTES = 16 << 20
 _DEAD_FILES = 4
 _TIME_LIMIT_S = 30.0
 """Seconds of a review beyond four timeouts of its model, after which its worker process hangs and is killed."""
-_STORE_WITHIN_S = 0.25
-"""Seconds that a review may wait for Redis: far more than it takes, far less than a model call."""
 DEAD_LETTERS = "dead.jsonl"
 """The file of a service's spool with the drafts that were put aside."""
 
@@ -138,11 +137,23 @@ def store_of(settings: Settings) -> Any:
     """
     if settings.budget_store is None:
         return None
-    import redis
+    from draftcritic.fleet._budgets import client_of
 
-    return redis.Redis.from_url(
-        settings.budget_store, socket_timeout=_STORE_WITHIN_S, socket_connect_timeout=_STORE_WITHIN_S
-    )
+    return client_of(settings.budget_store)
+
+
+def shared_limits_of(settings: Settings, observer: FleetObserver) -> SharedLimits | None:
+    """Return the limits that the processes of the settings' fleet count together; None without a store for them."""
+    try:
+        client = store_of(settings)
+    except ImportError as error:
+        _logger.error("budget_store needs the package redis, each process counts alone: %s", error)  # noqa: TRY400
+        return None
+    if client is None:
+        return None
+    from draftcritic.fleet._budgets import RedisLimits
+
+    return RedisLimits(client, settings.fleet, on_away=observer.budget_local)
 
 
 def service_name() -> str:

@@ -7,7 +7,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from draftcritic.core._enums import Mode
+from draftcritic._deliveries import shared_limits_of
+from draftcritic.core._enums import CircuitState, Mode
 from draftcritic.core._exception_place import described
 from draftcritic.review._file_watch import WatchedFile
 from draftcritic.review._hook_dispatch import load_hooks
@@ -17,7 +18,7 @@ from draftcritic.review._single_flight import Sharing
 
 if TYPE_CHECKING:
     from draftcritic.core._policy import Policy
-    from draftcritic.review._ports import ReviewObserver
+    from draftcritic.review._ports import FleetObserver
     from draftcritic.settings._model import Settings
 
 _AT_START = (
@@ -27,6 +28,14 @@ _AT_START = (
     "streams",
     "model",
     "model_kwargs",
+    "delivery",
+    "spool_dir",
+    "spool_bytes",
+    "spool_hours",
+    "broker",
+    "budget_store",
+    "fleet",
+    "fleet_key",
     "queue_size",
     "queue_bytes",
     "workers",
@@ -56,14 +65,12 @@ class Rules:
         limiter: limits that other rules of the process count in as well; None for limits of their own.
     """
 
-    def __init__(self, settings: Settings, observer: ReviewObserver, limiter: Limiter | None = None) -> None:
+    def __init__(self, settings: Settings, observer: FleetObserver, limiter: Limiter | None = None) -> None:
         self.settings = settings
         self._first = settings
         self._observer = observer
         self._hooks = (*settings.hooks, *load_hooks())
-        self.limiter = limiter or Limiter(
-            settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=observer.circuit
-        )
+        self.limiter = limiter or _limiter(settings, observer)
         self._sharing = Sharing(settings.share_window)
         policy = settings.policy()
         self.policy_version = policy.version
@@ -165,3 +172,15 @@ class Rules:
         level = logging.WARNING if later and later != self._waiting else logging.INFO
         self._waiting = later
         _logger.log(level, "the changed settings hold, policy %s%s", version, waits)
+
+
+def _limiter(settings: Settings, observer: FleetObserver) -> Limiter:
+    """Return the limits of the settings: of this process, or of all that share its budget store."""
+    shared = shared_limits_of(settings, observer)
+
+    def circuit(sku: str, state: CircuitState) -> None:
+        observer.circuit(sku, state)
+        if shared is not None:
+            shared.circuit(sku, state)
+
+    return Limiter(settings.limits(), draws=settings.mode is Mode.ENFORCE, on_circuit=circuit, shared=shared)

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from draftcritic.core._enums import CircuitState, Failure, GateReason
@@ -19,6 +19,7 @@ from draftcritic.review._circuit_breaker import Backoff, Breaker
 from draftcritic.review._draws import Draws
 from draftcritic.review._lifecycle import after_fork
 from draftcritic.review._ports import Permit
+from draftcritic.review._shared_limits import SharedLimits
 
 _LOW_64_BITS = (1 << 64) - 1
 _MAX_SKUS = 256
@@ -46,6 +47,7 @@ class Limiter:
             one that is not in the sample.
         on_circuit: called with the SKU and the new state whenever a circuit changes.
         clock: seconds that never go backwards.
+        shared: counts the budgets of several processes together; None counts them in this process alone.
     """
 
     def __init__(
@@ -55,8 +57,11 @@ class Limiter:
         draws: bool = False,
         on_circuit: Callable[[str, CircuitState], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        shared: SharedLimits | None = None,
     ) -> None:
-        self._rules = rules
+        self._whole = self._rules = rules
+        self._shared = shared
+        self._part = 1.0
         self._draws = Draws() if draws else None
         self._on_circuit = on_circuit
         self._clock = clock
@@ -82,8 +87,17 @@ class Limiter:
         self._breakers: dict[str, Breaker] = {}
         self._under_way: dict[_Permit, None] = {}
 
+    @property
+    def slow(self) -> bool:
+        """Whether `admit` asks a store in another process."""
+        return self._shared is not None
+
     def use(self, rules: LimitRules) -> None:
         """Go by other rules from now on. What was spent stays spent; a circuit with other rules starts closed."""
+        self._whole = rules
+        self._use(_part_of(rules, self._part))
+
+    def _use(self, rules: LimitRules) -> None:
         with self._lock:
             if rules.circuit != self._rules.circuit:
                 self._breakers.clear()
@@ -120,19 +134,36 @@ class Limiter:
         self, sku: str, size: int = 0, lasts: float = HOUR, ids: Sequence[str] = (), *, calls: int = 1
     ) -> Permit | GateReason:
         """Let a model call through, or say what forbids it. See `ReviewLimits.admit`."""
-        now = self._clock()
         expected = self._spending.expect(sku, size)
+        ticket = self._reserved(expected, lasts, ids, calls)
+        if isinstance(ticket, GateReason):
+            return ticket
+        now = self._clock()
         with self._lock:
             self._take_back_lost(now)
             refused = self._refusal(sku, expected, ids, now, calls)
             if refused is None:
-                permit = _Permit(self, sku, self._breaker(sku), expected, now + lasts, tuple(ids))
+                permit = _Permit(self, sku, self._breaker(sku), expected, now + lasts, tuple(ids), ticket=ticket)
                 self._calls.add(calls, now)
                 self._spending.reserve(expected)
                 self._shares.begin(ids, expected, now)
                 self._under_way[permit] = None
         self._tell()
+        if refused is not None and ticket is not None and self._shared is not None:
+            self._shared.settle(ticket, expected.skus[-1], Booked(0.0, 0.0), made=False)
         return refused or permit
+
+    def _reserved(self, expected: Expected, lasts: float, ids: Sequence[str], calls: int) -> str | GateReason | None:
+        """Return a ticket of the shared limits, or what forbids the call; None where this process decides alone."""
+        shared = self._shared
+        if shared is None:
+            return None
+        ticket = shared.reserve(self._whole, expected, lasts, ids, calls)
+        part = shared.part if ticket is None else 1.0
+        if part != self._part:
+            self._part = part
+            self._use(_part_of(self._whole, part))
+        return ticket
 
     def probe(self, sku: str, size: int = 0, lasts: float = HOUR) -> Permit | None:
         """Return leave to ask a fixed question when a circuit depends on it. See `ReviewLimits.probe`."""
@@ -193,6 +224,9 @@ class Limiter:
             booked = self._booked(permit.expected, call, unbilled, now)
             self._shares.end(permit.ids, permit.expected, booked, now, made=call is not None)
         self._tell()
+        if permit.ticket is not None and self._shared is not None:
+            sku = permit.expected.skus[-1] if call is None or call.error_type is not None else call.sku
+            self._shared.settle(permit.ticket, sku, booked, made=call is not None)
         if booked.missed is not None:
             _logger.warning("%s", booked.missed)
 
@@ -255,6 +289,19 @@ class Limiter:
             self._on_circuit(sku, state)
 
 
+def _part_of(rules: LimitRules, part: float) -> LimitRules:
+    """Return rules with a part of the budgets."""
+    if part >= 1:
+        return rules
+    rate = rules.reviews_per_minute
+    return replace(
+        rules,
+        reviews_per_minute=None if rate is None else int(rate * part),
+        tokens_per_hour={sku: amount * part for sku, amount in rules.tokens_per_hour.items()},
+        usd_per_hour={sku: amount * part for sku, amount in rules.usd_per_hour.items()},
+    )
+
+
 @dataclass(eq=False)
 class _Permit:
     """Leave to make one call of the critic's model."""
@@ -266,6 +313,7 @@ class _Permit:
     until: float
     ids: tuple[str, ...] = ()
     generation: int = 0
+    ticket: str | None = None
 
     def __post_init__(self) -> None:
         self.generation = self.breaker.begun()

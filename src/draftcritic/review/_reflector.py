@@ -24,7 +24,7 @@ from draftcritic.review._calls import QUEUE_TIMEOUTS, BusyError, TimedCaller
 from draftcritic.review._failure_log import FailureLog
 from draftcritic.review._failures import classify, fault_of, unbilled
 from draftcritic.review._hook_dispatch import HookDispatcher
-from draftcritic.review._ports import CriticModel, Reply, ReviewLimits, ReviewObserver
+from draftcritic.review._ports import CriticModel, Permit, Reply, ReviewLimits, ReviewObserver
 from draftcritic.review._recipients import Recipients
 from draftcritic.review._reflection import (
     Prober,
@@ -40,7 +40,7 @@ from draftcritic.review._reflection import (
 )
 from draftcritic.review._reply_check import UNJUDGED, Judge, reasons_of
 from draftcritic.review._single_flight import Asked, InFlightCall, Sharing
-from draftcritic.review._steps import AskStep, AwaitStep, ComputeStep, LeaveStep, MakeStep, Progress, Step
+from draftcritic.review._steps import AdmitStep, AskStep, AwaitStep, ComputeStep, LeaveStep, MakeStep, Progress, Step
 
 ModelSource = CriticModel | Callable[[], CriticModel]
 """A model to ask, or what makes one when it is needed."""
@@ -282,7 +282,12 @@ class Reflector:
         lasts = (QUEUE_TIMEOUTS + 2) * self._policy.timeout + 2 * self._hooks.limit
         model, progress, place = question.model, question.progress, CallSlot()
         size, calls = sum(prompt.size for prompt in prompts), len(prompts)
-        permit = self._limits.admit(normalise_sku(model.name), size, lasts * calls, _ids_of(progress.turn), calls=calls)
+        admit = partial(
+            self._limits.admit, normalise_sku(model.name), size, lasts * calls, _ids_of(progress.turn), calls=calls
+        )
+        permit: Permit | GateReason = yield AdmitStep(
+            admit, getattr(self._limits, "slow", False), self._caller, self._policy.timeout
+        )
         if isinstance(permit, GateReason):
             if permit is GateReason.CIRCUIT_OPEN:
                 self._prober.ask(model, progress.record)

@@ -13,11 +13,12 @@ from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
+from draftcritic.core._enums import GateReason
 from draftcritic.core._review import Assessment, ModelCall, Review
 from draftcritic.core._turn import Turn
 from draftcritic.review._call_slots import CallSlot
 from draftcritic.review._calls import NoThreadError, TimedCaller, run_coroutine
-from draftcritic.review._ports import CriticModel, NullRecord, Reply, ReviewRecord
+from draftcritic.review._ports import CriticModel, NullRecord, Permit, Reply, ReviewRecord
 
 LARGE_TURN = 10_000
 """Characters of a draft and its sources from which its checks leave the event loop: some ten milliseconds."""
@@ -166,6 +167,24 @@ class MakeStep:
         if getattr(self.source, "slow", False):
             return await self.caller.acall(self.source, self.timeout)
         return self.source()
+
+
+@dataclass(frozen=True)
+class AdmitStep:
+    """Asks the limits. Those that are `slow`, as a store in another process is, block no event loop."""
+
+    admit: Callable[[], Permit | GateReason]
+    slow: bool
+    caller: TimedCaller
+    timeout: float
+
+    def run(self) -> Permit | GateReason:
+        """Ask in this thread."""
+        return self.admit()
+
+    async def arun(self) -> Permit | GateReason:
+        """Ask here when that is quick, and else in another thread."""
+        return await self.caller.acall(self.admit, self.timeout) if self.slow else self.admit()
 
 
 @dataclass(frozen=True)
