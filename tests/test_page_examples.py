@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["in-process.md"]
+PAGES = ["in-process.md", "middleware.md"]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 EXAMPLES = [
     pytest.param(code, id=f"{page}, {number}")
     for page in PAGES

@@ -87,6 +87,7 @@ ALLOWED = {
         "langchain",
         "langchain_core",
         "symfonic",
+        "wrapt",
     },
 }
 LONGEST_CHAIN = 14

@@ -154,6 +154,7 @@ class _Wiring:
     def _connect(self) -> None:
         from draftcritic._runtime import Runtime, set_current
         from draftcritic.core._enums import Mode
+        from draftcritic.integrations.symfonic._agents import SymfonicAgents
         from draftcritic.langchain._enforce import interceptor_for
         from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
         from draftcritic.langchain._install import install
@@ -188,6 +189,9 @@ class _Wiring:
             graphs = GraphMetadata()
             self._splices.append(graphs)
             wrapt.register_post_import_hook(graphs.connect, GRAPHS)
+        symfonic = SymfonicAgents(runtime.failed)
+        self._splices.append(symfonic)
+        symfonic.install()
         self.runtime = runtime
         set_current(runtime)
         capturing = [each.label for each in capturing_neighbours()]

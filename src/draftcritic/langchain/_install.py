@@ -6,10 +6,9 @@ import inspect
 import logging
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from draftcritic.langchain._boundary import Handler, OnFault
-from draftcritic.langchain._graph import GraphMetadata
 from draftcritic.langchain._interceptors import Interceptor
 from draftcritic.langchain._internal_calls import InternalCalls
 from draftcritic.langchain._method_patches import (
@@ -62,8 +61,12 @@ RETRIEVER_TARGETS = (
 )
 
 
-Installed = Splice | Wrap | Overrides | GraphMetadata | InternalCalls
-"""What is in LangChain, and can be removed."""
+class Installed(Protocol):
+    """What is in LangChain or another framework, and can be removed."""
+
+    def remove(self) -> bool:
+        """Take it out; False where another tool has covered it, and it stays without effect."""
+        ...
 
 
 def install(interceptor: Interceptor, *, retrievers: bool = False) -> list[Installed]:
