@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelFallbackMiddleware, ModelRetryMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelFallbackMiddleware, ModelRetryMiddleware
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
@@ -218,6 +218,42 @@ class TestWithThePlugin:
         approving = plugin(APPROVE)
         assert last(a.invoke(ASK)) == SAFE
         assert approving.calls == []
+
+
+class Streaming(AgentMiddleware[Any, Any, Any]):
+    """Asks the model of the request by a stream, past the agent's own way."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return whole(list(request.model.stream(request.messages)))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return whole([chunk async for chunk in request.model.astream(request.messages)])
+
+
+def whole(chunks: list[Any]) -> AIMessage:
+    return AIMessage("".join(chunk.text for chunk in chunks))
+
+
+class TestStreamsOfOtherMiddleware:
+    @pytest.mark.parametrize("kind", [Chat, StreamingChat, Own])
+    @pytest.mark.parametrize("mode", [None, "observe", "enforce"])
+    def test_the_stream_of_a_view_is_reviewed_once(
+        self, kind: Any, mode: Any, telemetry: Telemetry, plugin: Any
+    ) -> None:
+        approving = plugin(APPROVE, mode=mode) if mode else None
+        a = agent(kind(answers=[DRAFT]), middleware(telemetry, REFUSE), Streaming())
+        assert last(a.invoke(ASK)) == SAFE
+        assert last(asyncio.run(a.ainvoke(ASK))) == SAFE
+        assert DRAFT not in "".join(shown(a.stream(ASK, stream_mode="messages")))
+        DraftCriticInstrumentor().flush()
+        assert actions(telemetry) == ["blocked"] * 3
+        assert approving is None or approving.calls == []
+
+    def test_a_retry_gives_the_note_to_the_stream(self, telemetry: Telemetry) -> None:
+        model = StreamingChat(answers=[DRAFT, "I do not know."])
+        critic = middleware(telemetry, REFUSE, APPROVE, on_refuse="retry")
+        assert last(agent(model, critic, Streaming()).invoke(ASK)) == "I do not know."
+        assert WHY in model.calls[1][-1].text
 
 
 class TestRetry:

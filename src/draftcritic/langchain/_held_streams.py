@@ -236,8 +236,6 @@ class HeldEvents:
 class HeldStream:
     """In place of a chat model in LangChain's `stream`: gives its chunks out after the verdict."""
 
-    is_stand_in = True
-
     def __init__(self, interceptor: HoldingInterceptor, call: Call) -> None:
         self._held_by = interceptor
         self._held_call = call

@@ -195,10 +195,10 @@ class Interceptor:
         return is_muted() and (is_muted(internally=True) or self._allows_muted())
 
     def is_of_another(self, model: Any) -> bool:
-        """Whether another interceptor's handlers take the drafts of this object."""
-        kind = type(model)
-        responsible = kind.__dict__.get(GUARD, self)
-        return responsible is not self or getattr(kind, "is_stand_in", False) is True
+        """Whether other handlers take the drafts: the model is a view of another interceptor's, or a stand-in."""
+        from langchain_core.language_models import BaseChatModel
+
+        return type(model).__dict__.get(GUARD, self) is not self or not isinstance(model, BaseChatModel)
 
     def is_left_alone(self, call: Call) -> bool:
         """Whether a call is not reviewed: the critic's own, or one that the application has excluded."""
