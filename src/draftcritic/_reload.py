@@ -74,7 +74,9 @@ class Rules:
         self._sharing = Sharing(settings.share_window)
         policy = settings.policy()
         self.policy_version = policy.version
-        self._critic = self._made(policy)
+        self.mode = settings.mode.lowered_to(settings.file_mode)
+        self._critic = self._made(policy, self.mode)
+        self._describe()
         self._complaint = ""
         self._warnings: list[str] = []
         self._log_warnings(settings)
@@ -86,7 +88,7 @@ class Rules:
     @property
     def withholds(self) -> bool:
         """Whether drafts are withheld because the file is invalid: in mode = enforce with `strict`."""
-        return bool(self._complaint) and self._first.strict and self._first.mode is Mode.ENFORCE
+        return bool(self._complaint) and self._first.strict and self.mode is Mode.ENFORCE
 
     def current(self) -> Critic:
         """Return the critic as it is, without a look at the file."""
@@ -98,22 +100,33 @@ class Rules:
             self._reload_and_report(self._file)
         return self._critic
 
-    async def acritic(self) -> Critic:
-        """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
+    def look_soon(self) -> None:
+        """Have the file looked at by another thread when it is time, for code that makes no review."""
         if self._file is not None and self._file.due():
             reader = threading.Thread(target=self._look, args=(self._file,), name="draftcritic-settings", daemon=True)
             with suppress(RuntimeError):  # no more threads, or the interpreter is ending
                 reader.start()
+
+    async def acritic(self) -> Critic:
+        """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
+        self.look_soon()
         return self._critic
 
     def close(self) -> None:
         """End the threads that wait for the next review."""
         self._critic.close()
 
-    def _made(self, policy: Policy) -> Critic:
+    def _describe(self) -> None:
+        """Report what this process runs now."""
+        from draftcritic.instrumentor import sku_of
+
+        first = self._first
+        self._observer.info(self.mode, self.policy_version, first.delivery.value, sku_of(first.model))
+
+    def _made(self, policy: Policy, mode: Mode) -> Critic:
         return Critic(
             policy,
-            self._first.mode,
+            mode,
             self._observer,
             self._hooks,
             limits=self.limiter,
@@ -137,7 +150,8 @@ class Rules:
         try:
             settings = self.settings.reread()
             policy, limits = settings.policy(), settings.limits()
-            critic = self._made(policy)
+            mode = self._first.mode.lowered_to(settings.file_mode)
+            critic = self._made(policy, mode)
         except Exception as error:
             said = error.summary() if isinstance(error, SettingsError) else described(error)
             if said != self._complaint:
@@ -152,6 +166,10 @@ class Rules:
         self._critic.close()
         self.settings, self._critic, self._complaint = settings, critic, ""
         self.policy_version = policy.version
+        if mode is not self.mode:
+            _logger.warning("the mode in effect is %s; it was %s", mode, self.mode)
+            self.mode = mode
+        self._describe()
         self._observer.policy_loaded(True)
         self._report_change(settings, policy.version)
         self._log_warnings(settings)
@@ -168,6 +186,8 @@ class Rules:
         later = {
             name: getattr(settings, name) for name in _AT_START if getattr(settings, name) != getattr(self._first, name)
         }
+        if settings.mode is self.mode:
+            later.pop("mode", None)
         waits = f"; {', '.join(later)} will hold from the next start on" if later else ""
         level = logging.WARNING if later and later != self._waiting else logging.INFO
         self._waiting = later

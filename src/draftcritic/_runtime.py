@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic._deliveries import Reviews, made_delivery, service_name
 from draftcritic._reload import InvalidReloadError, Rules
-from draftcritic.core._enums import GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
+from draftcritic.core._enums import DeliveryKind, GateReason, Mode, OnFailure, OnRefusedCalls, Verdict
 from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._lexicon import load_data
 from draftcritic.core._review import ModelCall, Review
@@ -60,8 +60,6 @@ class Runtime:
         self._own_prompts = OwnPrompts()
         self._caller = TimedCaller()
         self._own_loop = OwnLoop()
-        self._enforces = settings.mode is Mode.ENFORCE
-        self._background = settings.background and not self._enforces
         if not self._background:
             load_data()
         self._documents = DocumentMemory() if settings.retriever_activation else None
@@ -78,6 +76,24 @@ class Runtime:
     def limiter(self) -> Limiter:
         """The limits of the reflection, with what they have counted."""
         return self._rules.limiter
+
+    @property
+    def _enforces(self) -> bool:
+        return self._rules.mode is Mode.ENFORCE
+
+    @property
+    def _background(self) -> bool:
+        return self.settings.background and not self._enforces
+
+    def enforces(self) -> bool:
+        """Whether drafts wait for their verdict now: the file of the settings may have lowered the mode."""
+        return self._enforces
+
+    def is_off(self) -> bool:
+        """Whether the file of the settings has switched reviews off for now."""
+        if self._rules.mode is Mode.OFF or self.settings.delivery is DeliveryKind.CELERY:
+            self._rules.look_soon()  # no review here does
+        return self._rules.mode is Mode.OFF
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""
@@ -165,17 +181,29 @@ class Runtime:
             error=error,
         )
 
-    def review_message(self, message: DraftMessage, wanted: Callable[[], bool] | None = None) -> Review:
-        """Review a draft that has travelled."""
+    def _is_switched_off(self, wanted: Callable[[], bool] | None) -> bool:
+        """Whether reviews are off for a draft that has waited; it is counted then."""
+        if self._rules.mode is not Mode.OFF:
+            return False
+        if wanted is None or wanted():
+            self.observer.muted()
+        return True
+
+    def review_message(self, message: DraftMessage, wanted: Callable[[], bool] | None = None) -> Review | None:
+        """Review a draft that has travelled; None where the file of the settings has switched reviews off."""
         critic, origin = self._rules.critic(), self.observer.unpacked(message.origin)
+        if self._is_switched_off(wanted):
+            return None
         if message.error:
             return critic.fail(message.turn, TravelledError.named(message.error), origin, wanted=wanted)
         if not message.complete:
             return critic.decline(message.turn, GateReason.ABANDONED, origin, wanted=wanted)
         return critic.review(message.turn, _NamedSource(self), origin, wanted=wanted)
 
-    def _review(self, captured: CapturedDraft, wanted: Callable[[], bool] | None = None) -> Review:
+    def _review(self, captured: CapturedDraft, wanted: Callable[[], bool] | None = None) -> Review | None:
         critic = self._rules.critic()
+        if self._is_switched_off(wanted):
+            return None
         try:
             turn = self._turn(captured)
         except Exception as error:
@@ -210,8 +238,10 @@ class Runtime:
         """Record that a draft has come again whose review is recorded."""
         self._rules.critic().repeat(message.turn, Verdict(verdict), call, self.observer.unpacked(message.origin))
 
-    def _applied(self, reviews: Sequence[Review]) -> Iterable[str | None]:
-        return [self._replacement(review) for review in reviews] if self._enforces else ()
+    def _applied(self, reviews: Sequence[Review | None]) -> Iterable[str | None]:
+        if not self._enforces:
+            return ()
+        return [None if review is None else self._replacement(review) for review in reviews]
 
     def _replacement(self, review: Review) -> str | None:
         drops_calls = self._rules.settings.on_refused_calls is OnRefusedCalls.DROP

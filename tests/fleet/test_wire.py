@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from draftcritic.core._assess import assess
 from draftcritic.core._policy import Policy
-from draftcritic.core._turn import IntentVerdict, Turn
+from draftcritic.core._turn import Earlier, IntentVerdict, Turn
+from draftcritic.fleet import _wire
 from draftcritic.fleet._wire import SCHEMA, DraftMessage, MessageError, TravelledError, decode, encode
 
 POLICY = Policy(selective_gate=True, sensitive_tags=frozenset({"pii"}))
@@ -29,38 +30,51 @@ intents = st.none() | st.builds(
     IntentVerdict, st.sampled_from(["action", "knowledge"]), st.floats(0, 1), st.lists(texts, max_size=2)
 )
 logs = st.dictionaries(texts, values, max_size=3)
-turns = st.builds(
-    Turn,
-    draft=texts,
-    run_id=texts,
-    root_run=st.none() | texts,
-    user_message=texts,
-    tool_calls=calls,
-    context=texts,
-    hearsay=texts,
-    hearsay_calls=calls,
-    has_unread=st.booleans(),
-    activation=logs,
-    retrieved=logs,
-    requested=logs,
-    intent=intents,
-    requested_intent=intents,
-    scope=values,
-    draft_model=st.none() | texts,
-    streamed=st.booleans(),
-    exposed=st.booleans(),
-    repeats_question=st.booleans(),
-    response_id=st.none() | texts,
-    conversation_id=st.none() | texts,
-    session_id=st.none() | texts,
-    user_id=st.none() | texts,
-)
+turns_arguments: dict[str, Any] = {
+    "draft": texts,
+    "run_id": texts,
+    "root_run": st.none() | texts,
+    "user_message": texts,
+    "tool_calls": calls,
+    "context": texts,
+    "system": texts,
+    "sources": st.lists(texts, max_size=2).map(tuple),
+    "earlier": st.lists(st.builds(Earlier, texts, texts, texts, st.booleans()), max_size=2).map(tuple),
+    "draft_provider": texts,
+    "hearsay": texts,
+    "hearsay_calls": calls,
+    "has_unread": st.booleans(),
+    "activation": logs,
+    "retrieved": logs,
+    "requested": logs,
+    "intent": intents,
+    "requested_intent": intents,
+    "scope": values,
+    "draft_model": st.none() | texts,
+    "streamed": st.booleans(),
+    "exposed": st.booleans(),
+    "repeats_question": st.booleans(),
+    "response_id": st.none() | texts,
+    "conversation_id": st.none() | texts,
+    "session_id": st.none() | texts,
+    "user_id": st.none() | texts,
+}
+turns = st.builds(Turn, **turns_arguments)
 
 
 @given(turns)
 def test_every_field_of_a_turn_arrives_as_it_was(turn: Turn) -> None:
     message = DraftMessage("a" * 32, turn, {"traceparent": "00-1"}, 12.5, "shop", complete=False, error="a.B")
     assert decode(encode(message)) == message
+
+
+def test_no_field_of_a_turn_is_left_out_here() -> None:
+    names = {each.name for each in fields(Turn)}
+    assert names == set(turns_arguments), "a field is new: raise SCHEMA, and let _wire and this test know it"
+    assert {*_wire._TEXTS, *_wire._FLAGS, *_wire._LOGS, *_wire._CALLS, *_wire._OPTIONAL_TEXTS} | {
+        *_wire._INTENTS,
+        *_wire._OTHERS,
+    } == names
 
 
 class Silent:
@@ -121,6 +135,8 @@ def turn_with(**changes: Any) -> bytes:
         (turn_with(extra=1), "fields of the turn that differ: extra"),
         (turn_with(draft=None), "turn.draft is NoneType"),
         (turn_with(tool_calls=[1]), "turn.tool_calls has an item that is no object"),
+        (turn_with(sources=["a", 1]), "turn.sources is no list of its kind"),
+        (turn_with(earlier=[{"role": "user"}]), "turn.earlier has an item that is no message"),
         (turn_with(user_id=1), "turn.user_id is int"),
         (turn_with(intent={"word": 1}), "turn.intent is no intent"),
         (b"\xff", "not JSON"),

@@ -79,6 +79,11 @@ class Mode(Word):
     GATE = "gate"
     ENFORCE = "enforce"
 
+    def lowered_to(self, other: Mode | None) -> Mode:
+        """Return the one of two modes that goes less far; None lowers nothing."""
+        order = (Mode.OFF, Mode.GATE, Mode.OBSERVE, Mode.ENFORCE)
+        return self if other is None else min(self, other, key=order.index)
+
 
 class Profile(Word):
     """Whose rules are followed where the two differ.

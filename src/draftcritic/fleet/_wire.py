@@ -9,7 +9,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from draftcritic.core._turn import IntentVerdict, Turn
+from draftcritic.core._turn import Earlier, IntentVerdict, Turn
 
 SCHEMA = 1
 """Raised by every change of the form. A reader of another version puts the draft aside and guesses nothing."""
@@ -20,8 +20,8 @@ _INTENTS = ("intent", "requested_intent")
 _CALLS = ("tool_calls", "hearsay_calls")
 _OPTIONAL_TEXTS = ("draft_model", "response_id", "conversation_id", "session_id", "user_id")
 _FLAGS = ("has_unread", "streamed", "exposed", "repeats_question")
-_TEXTS = ("draft", "run_id", "user_message", "context", "hearsay")
-_OTHERS = ("root_run", "scope")
+_TEXTS = ("draft", "run_id", "user_message", "context", "system", "hearsay", "draft_provider")
+_OTHERS = ("root_run", "scope", "sources", "earlier")
 _DEEPEST = 40
 """Levels of lists and mappings that are written where a value has a cycle or is nested without end."""
 
@@ -69,6 +69,7 @@ def encode(message: DraftMessage) -> bytes:
     turn = {each.name: getattr(message.turn, each.name) for each in _TURN}
     for name in _LOGS:
         turn[name] = _log(turn[name])
+    turn["earlier"] = [vars(each) for each in turn["earlier"]]
     turn["root_run"] = None if turn["root_run"] is None else str(turn["root_run"])
     for name in _INTENTS:
         turn[name] = None if turn[name] is None else vars(turn[name])
@@ -147,6 +148,8 @@ def _turn(values: dict[str, Any]) -> Turn:
         if not all(isinstance(call, dict) for call in read[name]):
             raise MessageError(f"turn.{name} has an item that is no object")
         read[name] = tuple(read[name])
+    read["sources"] = tuple(_list_of(str, values, "sources"))
+    read["earlier"] = tuple(_earlier(each) for each in _list_of(dict, values, "earlier"))
     for name in _OPTIONAL_TEXTS:
         if not isinstance(values[name], (str, type(None))):
             raise MessageError(f"turn.{name} is {type(values[name]).__name__}")
@@ -154,6 +157,18 @@ def _turn(values: dict[str, Any]) -> Turn:
     for name in _INTENTS:
         read[name] = _intent(values[name], name)
     return Turn(**read)
+
+
+def _list_of(kind: type, values: dict[str, Any], name: str) -> list[Any]:
+    if not isinstance(values[name], list) or not all(isinstance(item, kind) for item in values[name]):
+        raise MessageError(f"turn.{name} is no list of its kind")
+    return list(values[name])
+
+
+def _earlier(value: dict[str, Any]) -> Earlier:
+    if value.keys() != {each.name for each in fields(Earlier)}:
+        raise MessageError("turn.earlier has an item that is no message")
+    return Earlier(**value)
 
 
 def _intent(value: Any, name: str) -> IntentVerdict | None:

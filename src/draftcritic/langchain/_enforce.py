@@ -42,6 +42,8 @@ class HoldingInterceptor(Interceptor):
 
     def generate(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._generate_with_cache`, and release its result and callbacks after the verdict."""
+        if not self.enforces:
+            return super().generate(original, model, *args, **kwargs)
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
             return original(isolated(model, call), *args, **kwargs)
@@ -61,6 +63,8 @@ class HoldingInterceptor(Interceptor):
 
     async def agenerate(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._agenerate_with_cache`. See `generate`."""
+        if not self.enforces:
+            return await super().agenerate(original, model, *args, **kwargs)
         call = Call.of_generate(model, args, kwargs)
         if not self._wants(call):
             return await original(isolated(model, call), *args, **kwargs)
@@ -80,6 +84,8 @@ class HoldingInterceptor(Interceptor):
 
     def stream(self, original: Callable[..., Items], model: Any, /, *args: Any, **kwargs: Any) -> Items:
         """Run `BaseChatModel.stream` with a model whose chunks come after the verdict."""
+        if not self.enforces:
+            return super().stream(original, model, *args, **kwargs)
         call = Call.of_stream(model, args, kwargs)
         if not self._is_draft(call):
             return original(model, *args, **kwargs)
@@ -89,6 +95,8 @@ class HoldingInterceptor(Interceptor):
 
     def astream(self, original: Callable[..., AsyncItems], model: Any, /, *args: Any, **kwargs: Any) -> AsyncItems:
         """Run `BaseChatModel.astream`. See `stream`."""
+        if not self.enforces:
+            return super().astream(original, model, *args, **kwargs)
         call = Call.of_stream(model, args, kwargs)
         if not self._is_draft(call):
             return original(model, *args, **kwargs)
@@ -98,6 +106,8 @@ class HoldingInterceptor(Interceptor):
 
     def events(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._iter_v2_events`, and give its events out after the verdict."""
+        if not self.enforces:
+            return super().events(original, model, *args, **kwargs)
         call = Call.of_generate(model, args, kwargs)
         call.streamed = True
         if not self._wants(call):
@@ -108,6 +118,8 @@ class HoldingInterceptor(Interceptor):
 
     def aevents(self, original: Any, model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run `BaseChatModel._aiter_v2_events`. See `events`."""
+        if not self.enforces:
+            return super().aevents(original, model, *args, **kwargs)
         call = Call.of_generate(model, args, kwargs)
         call.streamed = True
         if not self._wants(call):

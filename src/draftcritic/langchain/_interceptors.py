@@ -96,10 +96,17 @@ class Interceptor:
     """Whether a stream is held back until its verdict."""
 
     def __init__(self, reviewer: Reviewer, *, enforces: bool = False) -> None:
-        self.enforces = enforces or self.buffers
+        self._may_enforce = enforces or self.buffers
+        self._enforces_now: Callable[[], bool] = getattr(reviewer, "enforces", _yes)
+        self._is_off: Callable[[], bool] = getattr(reviewer, "is_off", _never)
         self.reviewer = self._reviewer = reviewer
         self.count_muted: Callable[[], None] = getattr(reviewer, "muted", _count_nothing)
         self._allows_muted: Callable[[], bool] = getattr(reviewer, "allows_muted", _allow)
+
+    @property
+    def enforces(self) -> bool:
+        """Whether the verdict decides now what the caller gets."""
+        return self._may_enforce and self._enforces_now()
 
     def generate(self, original: Callable[..., Any], model: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Stand in for `BaseChatModel._generate_with_cache`."""
@@ -211,7 +218,7 @@ class Interceptor:
 
     def _is_draft(self, call: Call) -> bool:
         """Whether the answer of a call is a draft of the application, which leaves the models here."""
-        if self.is_of_another(call.model):
+        if self.is_of_another(call.model) or self._is_off():
             return False
         if self.is_muted():
             # A stream of a model that cannot stream is one call of `generate` below, which counts it.
@@ -300,6 +307,11 @@ class Interceptor:
             if started and not complete:
                 # Without await: an abandoned generator may be closed while its loop shuts down.
                 self._reviewer.take(lambda: capture_drafts(False))
+
+
+def _yes() -> bool:
+    """Say that a reviewer which cannot lower its mode enforces."""
+    return True
 
 
 def _count_nothing() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr, ValidationError
 
+from draftcritic.core._enums import Mode
 from draftcritic.core._policy import LimitRules, Policy
 from draftcritic.review._file_watch import Stamp
 from draftcritic.settings._conflicts import conflicts, problems_of, warnings
@@ -43,6 +44,7 @@ class Settings(DeclaredSettings):
     _sources: tuple[Mapping[str, str], dict[str, Any]] = PrivateAttr(default=({}, {}))
     _stamp: Stamp = PrivateAttr(default=None)
     _blank: bool = PrivateAttr(default=False)
+    _file_mode: Mode | None = PrivateAttr(default=None)
 
     def __init__(self, **code: Any) -> None:
         now = reading.get(None) or _reading(os.environ)
@@ -71,6 +73,7 @@ class Settings(DeclaredSettings):
             else:
                 environ[f"{ENV_PREFIX}CONFIG"] = str(self.config)
         self._sources, self._stamp, self._blank = (environ, code), now.stamp, now.blank
+        self._file_mode = now.file_mode
 
     def _fill(self, now: Reading, code: list[tuple[str, Any]]) -> list[Problem]:
         now.origins.clear()
@@ -139,6 +142,11 @@ class Settings(DeclaredSettings):
     def stamp(self) -> Stamp:
         """The stamp of the file of `config` when it was read, for `draftcritic.review.WatchedFile`; else None."""
         return self._stamp
+
+    @property
+    def file_mode(self) -> Mode | None:
+        """The `mode` of the file, also where the environment or code gives another one; None when it has none."""
+        return self._file_mode
 
     def origin(self, name: str) -> str:
         """Return the source of a setting's value.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from draftcritic.core._enums import Mode
 from draftcritic.core._secrets import HIDDEN, is_secret_name
 from draftcritic.review._file_watch import Stamp, stamp_of
 from draftcritic.settings._display import shown
@@ -58,6 +59,7 @@ class Reading:
         left_out: settings that must not be read.
         stamp: shows whether the file of `config` has changed since it was read.
         blank: that file is empty, without even a comment.
+        file_mode: what the file gives as `mode`, also where an earlier source wins.
     """
 
     environ: Mapping[str, str]
@@ -68,6 +70,7 @@ class Reading:
     left_out: frozenset[str] = frozenset()
     stamp: Stamp = None
     blank: bool = False
+    file_mode: Mode | None = None
 
     def take(self, pairs: Iterable[tuple[str, Any]], origin: str, before: Collection[str]) -> dict[str, Any]:
         """Return those `pairs` that no earlier source has given.
@@ -150,6 +153,7 @@ class FileSource(_Source):
             self.reading.refuse("config", origin, str(path), str(error), f"a file {', '.join(FILE_KINDS)}")
             return {}
         self.reading.blank = not text.strip()
+        self._read_mode(content.get("mode"), f"file {path}")
         pairs = []
         for name, value in content.items():
             origin = f"file {path}"
@@ -163,6 +167,18 @@ class FileSource(_Source):
                 pairs.append((name, value))
         escaped = str(path).replace("{", "{{").replace("}", "}}")
         return self.reading.take(pairs, f"file {escaped}", self.current_state)
+
+    def _read_mode(self, value: Any, origin: str) -> None:
+        """Note the mode of the file, which counts also where an earlier source gives one."""
+        if value is None:
+            return
+        # YAML 1.1 reads a bare `off` as false.
+        text = "off" if value is False else str(value).strip().lower()
+        if text in {mode.value for mode in Mode}:
+            self.reading.file_mode = Mode(text)
+        elif "mode" in self.current_state:
+            allowed = ", ".join(mode.value for mode in Mode)
+            self.reading.refuse("mode", origin, value, "is none of the words", allowed)
 
 
 def is_service_link(name: str, value: str) -> bool:
