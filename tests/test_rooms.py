@@ -73,6 +73,13 @@ ALLOWED = {
         "kombu",
         "redis",
     },
+    "qualify": {
+        "draftcritic.core",
+        "draftcritic.grounding",
+        "draftcritic.qualify",
+        "draftcritic.review",
+        "draftcritic.statistics",
+    },
     "integrations": {
         "draftcritic.core",
         "draftcritic.grounding",

@@ -326,6 +326,24 @@ def _health() -> list[AnyPanel]:
             stacked=True,
         ),
         lines(
+            "Doubts by answer",
+            "What the fabrication check is unsure of, by what the critic said of the draft: none (it was not asked, or "
+            "failed), its verdict, or confirmed with a quote of a source.",
+            [Query(per_second(names.DOUBTS, by=names.ANSWER), f"{{{{{names.ANSWER}}}}}")],
+            unit=PER_SECOND,
+            place=quarter,
+            stacked=True,
+        ),
+        lines(
+            "Made-up quotes",
+            "Reviews in which the critic quoted words that neither the draft nor the evidence has, by its verdict; "
+            "without a verdict (none) the quotes were all that it rested on.",
+            [Query(per_second(names.MISQUOTED, by=names.VERDICT), f"{{{{{names.VERDICT}}}}}")],
+            unit=PER_SECOND,
+            place=quarter,
+            stacked=True,
+        ),
+        lines(
             "Failures of the critic",
             "Reviews in which the critic itself failed, by how.",
             [Query(per_second(names.FAILURES, by=names.FAILURE), f"{{{{{names.FAILURE}}}}}")],

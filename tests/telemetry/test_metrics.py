@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,7 +41,11 @@ from draftcritic.telemetry._metrics import Metrics
 
 def everything(harness: Harness) -> None:
     checked = Assessment(
-        GateDecision.FIRED, GateReason.FABRICATION, (GateReason.FABRICATION,), 0.45, findings=(finding(),)
+        GateDecision.FIRED,
+        GateReason.FABRICATION,
+        (GateReason.FABRICATION,),
+        0.45,
+        findings=(finding(), finding(confidence=0.7)),
     )
     harness.record(review(Judged(Verdict.REVISE, "Better.", call=CALL, broken=("no-dates",)), checked))
     harness.record(failed())
@@ -93,6 +98,8 @@ def test_a_fleet_is_counted(harness: Harness) -> None:
         ("draftcritic.tokens", Sum, "{token}"),
         ("draftcritic.cost", Sum, "USD"),
         ("draftcritic.fabrications", Sum, "{finding}"),
+        ("draftcritic.doubts", Sum, "{finding}"),
+        ("draftcritic.misquoted", Sum, "{review}"),
         ("draftcritic.rules.violations", Sum, "{violation}"),
         ("draftcritic.failures", Sum, "{failure}"),
         ("draftcritic.queue.depth", Gauge, "{review}"),
@@ -119,7 +126,7 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 20
+    assert len(harness.metrics()) == 22
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:
@@ -148,6 +155,7 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
             ("fired", "tool_action"),
             ("fired", "intent_action"),
             ("fired", "intent_ambiguous"),
+            ("fired", "doubt"),
             ("fired", "claims"),
             ("fired", "low_confidence"),
             ("fired", "not_trivial"),
@@ -172,7 +180,7 @@ def test_every_decision_failure_and_drop_exists_with_zero(harness: Harness) -> N
     )
     failures = {dict(s)["draftcritic.failure"]: p.value for s, p in harness.points("draftcritic.failures").items()}
     assert failures == dict.fromkeys(
-        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "unread"], 0
+        ["timeout", "error", "unparsable", "ambiguous", "rate_limited", "rejected", "unread", "misquoted"], 0
     )
     drops = {dict(s)["draftcritic.reason"]: p.value for s, p in harness.points("draftcritic.dropped").items()}
     assert drops == {"queue_full": 0, "shutdown": 0, "expired": 0, "damaged": 0, "error": 0}
@@ -378,9 +386,9 @@ def test_findings_are_counted_by_kind_and_a_kind_of_nobody_is_other(harness: Har
     checked = Assessment(GateDecision.FIRED, GateReason.FABRICATION, (), 0.4, findings=findings)
     harness.record(review(assessment=checked, action=Action.RECORDED))
     assert harness.counted("draftcritic.fabrications") == {
-        labels(kind="kv", action="recorded"): 2,
-        labels(kind="uuid", action="recorded"): 1,
-        labels(kind="other", action="recorded"): 1,
+        labels(kind="kv", action="recorded", verdict__source="fabrication"): 2,
+        labels(kind="uuid", action="recorded", verdict__source="fabrication"): 1,
+        labels(kind="other", action="recorded", verdict__source="fabrication"): 1,
     }
 
 
@@ -694,3 +702,30 @@ class TestGauges:
         one, other = Harness(), Harness()
         one.recorder.queue_depth(3)
         assert (value_of(one, "draftcritic.queue.depth"), value_of(other, "draftcritic.queue.depth")) == (3, 0)
+
+
+def test_doubts_are_counted_by_kind_and_by_what_the_critic_said(harness: Harness) -> None:
+    sure, one, other = finding(), finding(kind="date", confidence=0.7), finding(kind="uuid", confidence=0.5)
+    checked = Assessment(GateDecision.FIRED, GateReason.DOUBT, (), 0.4, findings=(sure, one, other))
+    harness.record(review(Judged(Verdict.REVISE, "x", call=CALL, confirmed=(one,)), checked, action=Action.RECORDED))
+    harness.record(review(Judged(Verdict.APPROVE, None, call=CALL), checked, action=Action.RECORDED))
+    harness.record(replace(failed(), assessment=checked))
+    assert harness.counted("draftcritic.doubts") == {
+        labels(kind="date", answer="confirmed"): 1,
+        labels(kind="uuid", answer="revise"): 1,
+        labels(kind="date", answer="approve"): 1,
+        labels(kind="uuid", answer="approve"): 1,
+        labels(kind="date", answer="none"): 1,
+        labels(kind="uuid", answer="none"): 1,
+    }
+    found = harness.counted("draftcritic.fabrications")
+    assert found[labels(kind="date", action="recorded", verdict__source="reflection")] == 1
+    assert sum(value for key, value in found.items() if ("draftcritic.kind", "uuid") in key) == 0
+
+
+def test_misquotes_are_counted_by_verdict(harness: Harness) -> None:
+    harness.record(review(Judged(Verdict.REVISE, "x", call=CALL, misquoted=True)))
+    harness.record(review(Judged(Verdict.REVISE, "x", call=CALL)))
+    harness.record(failed(failure=Failure.MISQUOTED))
+    counted = {dict(key)["draftcritic.verdict"]: n for key, n in harness.counted("draftcritic.misquoted").items()}
+    assert counted == {"revise": 1, "none": 1}

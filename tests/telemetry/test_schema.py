@@ -43,12 +43,14 @@ def everything() -> Harness:
         threshold=0.6,
         activation_invalid=True,
     )
+    doubt = finding(confidence=0.7)
     for finished in (
         *every_outcome("text", TURN),
         *(review(Judged(v, "text", ("rule",), call=CALL, reason="why", broken=("rule-1",)), whole) for v in Verdict),
         review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True))),
         review(Judged(Verdict.APPROVE, None, call=replace(CALL, evidence_length=9, evidence_kinds=("tools",)))),
-        review(Judged(Verdict.REFUSE, None, call=CALL, ambiguous=True)),
+        review(Judged(Verdict.REFUSE, None, call=CALL, ambiguous=True, misquoted=True)),
+        review(Judged(Verdict.REFUSE, None, call=CALL, confirmed=(doubt,)), replace(whole, findings=(doubt,))),
         failed(),
         skipped(),
         not_evaluated(),

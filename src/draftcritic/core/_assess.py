@@ -34,6 +34,7 @@ _SIGNALS = (
     GateReason.TOOL_ACTION,
     GateReason.INTENT_ACTION,
     GateReason.INTENT_AMBIGUOUS,
+    GateReason.DOUBT,
     GateReason.CLAIMS,
     GateReason.NOT_TRIVIAL,
     GateReason.LOW_CONFIDENCE,
@@ -48,6 +49,7 @@ _SELECTIVE_FLOORS = frozenset(
         GateReason.TOOL_ACTION,
         GateReason.INTENT_ACTION,
         GateReason.INTENT_AMBIGUOUS,
+        GateReason.DOUBT,
         GateReason.CLAIMS,
         GateReason.NOT_TRIVIAL,
     }
@@ -96,11 +98,11 @@ def assess(turn: Turn, policy: Policy, *, findings: Sequence[FabricationFinding]
         gate_error=error,
         threshold=policy.confidence_threshold,
         sensitive_hits=support.hits,
-        requested=tuple(_requested(turn, support, found)) if turn.requested or turn.requested_intent else (),
+        requested=tuple(_requested(turn, policy, support, found)) if turn.requested or turn.requested_intent else (),
     )
 
 
-def _requested(turn: Turn, support: Support, found: Findings | None) -> Iterator[GateReason]:
+def _requested(turn: Turn, policy: Policy, support: Support, found: Findings | None) -> Iterator[GateReason]:
     """Yield the signals that hold because of the request's metadata alone."""
     if support.hits and not support.server_hits:
         yield GateReason.SENSITIVE_TAG
@@ -108,7 +110,16 @@ def _requested(turn: Turn, support: Support, found: Findings | None) -> Iterator
     if label != own:
         yield from (reason for reason, word in _INTENTS.items() if word == label)
         if found and own != "action" and all(finding.kind == "intent_action_no_tool" for finding in found):
-            yield GateReason.FABRICATION
+            yield from (GateReason.FABRICATION,) * _has_finding(found, policy)
+            yield from (GateReason.DOUBT,) * _has_doubt(found, policy)
+
+
+def _has_finding(found: Findings | None, policy: Policy) -> bool:
+    return any(policy.profile is Profile.SYMFONIC or not finding.is_doubt for finding in found or ())
+
+
+def _has_doubt(found: Findings | None, policy: Policy) -> bool:
+    return any(policy.profile is not Profile.SYMFONIC and finding.is_doubt for finding in found or ())
 
 
 def find_in(text: str, turn: Turn, policy: Policy) -> Findings:
@@ -143,10 +154,11 @@ def _signals(
     confident = not critic_gate_fires(confidence, None, policy.confidence_threshold)
     held = (
         hit is not None,
-        found,
+        _has_finding(found, policy),
         took_tool_action(turn.tool_calls, policy.read_only_tools),
         label == "action",
         label == "ambiguous",
+        _has_doubt(found, policy),
         claims,
         not trivial,
         not confident,

@@ -113,6 +113,7 @@ class GateReason(Word):
     TOOL_ACTION = "tool_action"
     INTENT_ACTION = "intent_action"
     INTENT_AMBIGUOUS = "intent_ambiguous"
+    DOUBT = "doubt"
     CLAIMS = "claims"
     NOT_TRIVIAL = "not_trivial"
     LOW_CONFIDENCE = "low_confidence"
@@ -140,7 +141,8 @@ class Failure(Word):
     """How a reflection failed. A failure is never an opinion of the critic.
 
     `rejected`: the provider accepts no such prompt (content filter, context length). `unread`: the draft is longer than
-    the prompts that may be asked about it, and nothing was found wrong with what was read.
+    the prompts that may be asked about it, and nothing was found wrong with what was read. `misquoted`: the verdict
+    rests on quotes alone that neither the draft nor the evidence has.
     """
 
     TIMEOUT = "timeout"
@@ -150,6 +152,7 @@ class Failure(Word):
     RATE_LIMITED = "rate_limited"
     REJECTED = "rejected"
     UNREAD = "unread"
+    MISQUOTED = "misquoted"
     CANCELLED = "cancelled"
 
 

@@ -219,6 +219,8 @@ class Policy:
         evidence_redact: regular expressions of what is replaced by a mark in that.
         evidence_hidden_tools: names of tools whose arguments and results are left out of it.
         examples: whether the critic is shown worked examples.
+        qualified_models: SKUs of models that are known to judge well; see `draftcritic qualify`. Only they make a
+            finding of a doubt.
         profile: see `Profile`.
     """
 
@@ -254,6 +256,7 @@ class Policy:
     evidence_redact: tuple[str, ...] = ()
     evidence_hidden_tools: frozenset[str] = frozenset()
     examples: Examples = Examples.AUTO
+    qualified_models: frozenset[str] = frozenset()
     profile: Profile = Profile.DRAFTCRITIC
     all_sensitive_tags: frozenset[str] = field(init=False)
 

@@ -18,7 +18,9 @@ def usage_from(metadata: Any) -> Usage:
     """Read the token counts of LangChain's `usage_metadata`; what is missing or no count stays None."""
     if not isinstance(metadata, Mapping):
         return Usage()
-    return Usage(_count(metadata.get("input_tokens")), _count(metadata.get("output_tokens")))
+    details = metadata.get("input_token_details")
+    cached = _count(details.get("cache_read")) if isinstance(details, Mapping) else None
+    return Usage(_count(metadata.get("input_tokens")), _count(metadata.get("output_tokens")), cached_tokens=cached)
 
 
 def price_usd(

@@ -38,9 +38,10 @@ messages, {sources} texts, {tools} calls and results, {user} the user's message.
 program did not find there; often it is fine.
 
 Choose one verdict:
-- approve: the words break no rule and agree with the evidence. Most do: greetings, thanks, facts, declining.
-- revise: a part breaks a rule, or is not what the evidence says (another number, date or name; a thing said to be \
-done that no call did). Write all the words again with that part put right or left out.
+- approve: the words break no rule, follow {policy} and agree with the evidence. Most do: greetings, thanks, facts, \
+declining.
+- revise: a part breaks a rule or {policy}, or is not what the evidence says (another number, date or name; a thing \
+said to be done that no call did). Write all the words again with that part put right or left out.
 - refuse: nothing useful would be left. Write a short, polite message instead.
 
 Answer with one JSON object and nothing else, its keys in this order: "id", "claims" (at most 8 things that the \

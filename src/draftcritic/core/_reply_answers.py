@@ -10,6 +10,7 @@ from typing import Any
 
 from draftcritic.core._enums import Failure, Verdict
 from draftcritic.core._json_scan import SPACES, Pairs, TooBrokenError, decode_whole, scan
+from draftcritic.core._quotes import QuotedClaim, read_claims
 from draftcritic.core._text import well_formed
 
 TEXT_FIELD = {Verdict.REVISE: "revised_draft", Verdict.REFUSE: "refusal_message"}
@@ -41,6 +42,7 @@ class Answer:
         failure: the field has no known verdict (unparsable), or the object contradicts itself (ambiguous).
         strictest: the strictest verdict that the object names.
         own: it repeats the token of the question.
+        claims: the claims that it lists.
         echo: an equal object is part of the material that the critic judged.
     """
 
@@ -53,6 +55,7 @@ class Answer:
     echo: bool = False
     reason: str | None = None
     broken: list[str] = field(default_factory=list)
+    claims: tuple[QuotedClaim, ...] = ()
 
 
 def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] = ()) -> Answer | None:
@@ -83,7 +86,8 @@ def read_answer(item: Pairs, token: str | None = None, echoes: Container[Pairs] 
     if _differ(texts) or _differ(matched):
         return Answer(None, failure=Failure.AMBIGUOUS, strictest=known, own=own, echo=echo)
     reason, broken = _reason(fields.get("reason", [])), _names(fields.get("broken", []))
-    return Answer(known, _usable(texts), _statements(matched), None, known, own, echo, reason, broken)
+    claims = read_claims(fields["claims"][0]) if len(fields.get("claims", ())) == 1 else ()
+    return Answer(known, _usable(texts), _statements(matched), None, known, own, echo, reason, broken, claims)
 
 
 def strictest_of(verdicts: Any) -> Verdict | None:

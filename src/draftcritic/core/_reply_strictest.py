@@ -11,6 +11,7 @@ from typing import Any
 
 from draftcritic.core._enums import Verdict
 from draftcritic.core._json_scan import Pairs, TooBrokenError, every_object
+from draftcritic.core._quotes import QuotedClaim
 from draftcritic.core._reply_answers import SEVERITY, Answer, Reading, plain
 from draftcritic.core._text import objects
 
@@ -105,6 +106,7 @@ class Own:
         matched: the statements that this object names.
         reason: why, in the words of this object.
         broken: the ids of rules that this object names.
+        claims: the claims that it lists.
     """
 
     verdict: Verdict | None = None
@@ -112,6 +114,7 @@ class Own:
     matched: list[str] = field(default_factory=list)
     reason: str | None = None
     broken: list[str] = field(default_factory=list)
+    claims: tuple[QuotedClaim, ...] = ()
 
 
 def own_verdict(reading: Reading, echoes: Echoes) -> Own:
@@ -151,7 +154,7 @@ def _vote(answer: Answer, *, certain: bool) -> Own:
         return Own(None if answer.strictest in (None, Verdict.APPROVE) else Verdict.REFUSE)
     if answer.failure is not None:
         return Own(None if answer.strictest is Verdict.APPROVE else answer.strictest)
-    return Own(answer.verdict, answer.text, answer.matched, answer.reason, answer.broken)
+    return Own(answer.verdict, answer.text, answer.matched, answer.reason, answer.broken, answer.claims)
 
 
 def _is_doubted(reading: Reading, voting: Sequence[Answer], *, certain: bool) -> bool:

@@ -43,6 +43,16 @@ class Assessment:
     sensitive_hits: tuple[str, ...] = ()
     requested: tuple[GateReason, ...] = ()
 
+    @property
+    def doubts(self) -> tuple[FabricationFinding, ...]:
+        """The findings that are too unsure to decide anything."""
+        return tuple(finding for finding in self.findings or () if finding.is_doubt)
+
+    @property
+    def sure_findings(self) -> tuple[FabricationFinding, ...]:
+        """The findings that are no doubts."""
+        return tuple(finding for finding in self.findings or () if not finding.is_doubt)
+
     def has_tag_of(self, tags: Collection[str]) -> bool:
         """Whether one of the sensitive tags that were met is among `tags`."""
         return bool(tags) and any(hit in tags for hit in (self.sensitive_hit, *self.sensitive_hits) if hit is not None)
@@ -59,11 +69,13 @@ class Usage:
     Attributes:
         input_tokens, output_tokens: as the provider counted them.
         cost_usd: the price by the published list of the SKU, in US dollars.
+        cached_tokens: the part of the input tokens that the provider took from its cache.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +177,8 @@ class Judged:
         reason: why, in the critic's words. Content: it quotes the draft.
         broken: ids of the rules that the draft breaks; see `Policy.broken_rules`.
         ambiguous: the reply was not one clear verdict, and its strictest one counts.
+        misquoted: the reply quotes words that neither the draft nor the evidence has.
+        confirmed: the doubts of the fabrication check that the critic confirms with a line of tool results or sources.
     """
 
     kind: ClassVar[OutcomeKind] = OutcomeKind.JUDGED
@@ -176,6 +190,8 @@ class Judged:
     reason: str | None = None
     broken: tuple[str, ...] = ()
     ambiguous: bool = False
+    misquoted: bool = False
+    confirmed: tuple[FabricationFinding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -288,6 +304,17 @@ class Review:
     def failure(self) -> Failure | None:
         """How the critic failed, when it did."""
         return self.reflection.failure if isinstance(self.reflection, Failed) else None
+
+    @property
+    def misquoted(self) -> bool:
+        """Whether the critic's model quoted words that it was not shown."""
+        reflection = self.reflection
+        return reflection.misquoted if isinstance(reflection, Judged) else self.failure is Failure.MISQUOTED
+
+    @property
+    def confirmed(self) -> Sequence[FabricationFinding]:
+        """The doubts that the critic's model confirmed; see `Judged`."""
+        return self.reflection.confirmed if isinstance(self.reflection, Judged) else ()
 
     @property
     def matched_preferences(self) -> Sequence[str]:

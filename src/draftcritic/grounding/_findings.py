@@ -38,6 +38,10 @@ PREVIEW_CHARS = 240
 """Characters of a draft or its replacement in an event."""
 
 
+LEAST_SURE = 0.8
+"""Confidence from which a finding counts as one: right at least 8 times in 10. Below it is a doubt."""
+
+
 @dataclass(frozen=True)
 class FabricationFinding:
     """Something that the draft asserts and nothing grounds.
@@ -63,6 +67,11 @@ class FabricationFinding:
     confidence: float = 0.8
     span: tuple[int, int] = (0, 0)
     grounded_sources: list[str] = field(default_factory=list)
+
+    @property
+    def is_doubt(self) -> bool:
+        """Whether the finding is too unsure to decide anything: it is a question to the critic."""
+        return self.confidence < LEAST_SURE
 
     def to_event_payload(self) -> dict[str, Any]:
         """Return the finding as a value that JSON can represent."""

@@ -45,7 +45,7 @@ from draftcritic.core._review import (
 )
 from draftcritic.core._text import is_invisible
 from draftcritic.core._turn import Turn
-from draftcritic.grounding._findings import FabricationFinding
+from draftcritic.grounding._findings import FabricationDecision, FabricationFinding
 from draftcritic.grounding._policy_check import decide_fabrication
 from draftcritic.review._calls import TimedCaller
 from draftcritic.review._failures import contain_exit
@@ -258,7 +258,7 @@ class Critic:
         findings = find_in(judged.text, turn, self._policy)
         added = any(each.confidence >= _ADDED_THRESHOLD and each.identifier not in turn.draft for each in findings)
         threshold = self._policy.fabrication_refuse_threshold
-        decision = decide_fabrication(findings, mode, min(threshold, _ADDED_THRESHOLD) if added else threshold)
+        decision = self._decided(findings, min(threshold, _ADDED_THRESHOLD) if added else threshold)
         if decision.replacement is not None and judged.verdict is Verdict.REVISE:
             return Forced(Verdict.REFUSE, decision.replacement, overruled=judged)
         if decision.replacement is not None or decision.forced_verdict is not None:
@@ -323,12 +323,18 @@ class Critic:
         if not assessment.findings:
             return None
         policy = self._policy
-        decision = decide_fabrication(assessment.findings, policy.fabrication_mode, policy.fabrication_refuse_threshold)
+        decision = self._decided(assessment.findings, policy.fabrication_refuse_threshold)
         if decision.replacement is not None:
             return Forced(Verdict.REFUSE, decision.replacement)
         if decision.forced_verdict is not None:
             return Forced(decision.forced_verdict, policy.default_revision)
         return None
+
+    def _decided(self, findings: Findings, threshold: float) -> FabricationDecision:
+        """Return what findings decide. In the plugin's profile a doubt decides nothing, in mode `revise` either."""
+        if self._policy.profile is not Profile.SYMFONIC:
+            findings = [finding for finding in findings if finding.confidence >= threshold]
+        return decide_fabrication(findings, self._policy.fabrication_mode, threshold)
 
     def _internal_error(self, progress: Progress, fault: Exception) -> Failed:
         kind = type(fault)

@@ -234,6 +234,7 @@ def merged(calls: Sequence[ModelCall]) -> ModelCall:
             _sum(usage.input_tokens for usage in usages),
             _sum(usage.output_tokens for usage in usages),
             _sum(usage.cost_usd for usage in usages),
+            _sum(usage.cached_tokens for usage in usages),
         ),
         error_type=next((call.error_type for call in calls if call.error_type), None),
         latency_s=sum(call.latency_s for call in calls),

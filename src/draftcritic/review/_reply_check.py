@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from draftcritic.core._enums import Failure, Mode, OnFailure, OnUnjudged, Profile, Verdict
-from draftcritic.core._policy import Policy
+from draftcritic.core._policy import OTHER_RULE, Policy
+from draftcritic.core._prompt import Prompt
+from draftcritic.core._quotes import Shown, rests_on_misquotes, says
 from draftcritic.core._reply import ParsedReflection, parse_reflection_output
 from draftcritic.core._review import Assessment, Failed, Judged, ModelCall
+from draftcritic.grounding._findings import FabricationFinding
 from draftcritic.review._single_flight import Asked
 
-UNJUDGED = frozenset({Failure.UNPARSABLE, Failure.AMBIGUOUS, Failure.REJECTED, Failure.UNREAD})
+UNJUDGED = frozenset({Failure.UNPARSABLE, Failure.AMBIGUOUS, Failure.REJECTED, Failure.UNREAD, Failure.MISQUOTED})
 """The failures that the author of a draft can provoke: the critic works, and there is no verdict."""
 
 
@@ -66,6 +69,11 @@ class Judge:
         if text and prompt is not None and prompt.is_repeated_in(text):
             text = None  # The critic repeats its question, which is for no client.
         standby = self.standby(verdict)
+        broken = self._policy.rule_ids.broken(parsed.own.broken, parsed.own.matched)
+        shown = None if prompt is None or not parsed.own.claims else shown_in(prompt)
+        names_rule = verdict is Verdict.APPROVE or any(name != OTHER_RULE for name in broken)
+        if shown is not None and not names_rule and rests_on_misquotes(parsed.own.claims, shown):
+            return self.failed(Failure.MISQUOTED, assessment, call=asked.call)
         return Judged(
             verdict,
             text or standby,
@@ -73,9 +81,22 @@ class Judge:
             defaulted=standby is not None and not text,
             call=asked.call,
             reason=parsed.own.reason,
-            broken=self._policy.rule_ids.broken(parsed.own.broken, parsed.own.matched),
+            broken=broken,
             ambiguous=parsed.failure is not None,
+            misquoted=shown is not None and not all(map(shown.has, parsed.own.claims)),
+            confirmed=()
+            if shown is None or verdict is Verdict.APPROVE
+            else self._confirmed(asked, shown, parsed, assessment),
         )
+
+    def _confirmed(
+        self, asked: Asked, shown: Shown, parsed: ParsedReflection, assessment: Assessment
+    ) -> tuple[FabricationFinding, ...]:
+        """Return the doubts that a qualified critic confirms: it quotes a line of tools or sources against them."""
+        if asked.call.sku not in self._policy.qualified_models:
+            return ()
+        against = [claim for claim in parsed.own.claims if shown.contradicts(claim)]
+        return tuple(doubt for doubt in assessment.doubts if any(says(claim, doubt.identifier) for claim in against))
 
     def standby(self, verdict: Verdict) -> str | None:
         """Return the configured text for a verdict that needs one."""
@@ -96,7 +117,12 @@ class Judge:
             return replace(failure, call=asked.call)
         if asked.unread:
             return self.failed(Failure.UNREAD, assessment, call=asked.call)
-        return replace(judged[0], call=asked.call, ambiguous=any(each.ambiguous for each in judged))
+        return replace(
+            judged[0],
+            call=asked.call,
+            ambiguous=any(each.ambiguous for each in judged),
+            misquoted=any(each.misquoted for each in judged),
+        )
 
     def _revision(self, asked: Asked, assessment: Assessment, revised: Sequence[Judged]) -> Judged:
         """Return the revision of a whole draft, or a refusal when there is none."""
@@ -107,9 +133,16 @@ class Judge:
             whole,
             matched_preferences=tuple(dict.fromkeys(name for each in revised for name in each.matched_preferences)),
             broken=tuple(dict.fromkeys(name for each in revised for name in each.broken)),
+            misquoted=any(each.misquoted for each in revised),
+            confirmed=tuple(dict.fromkeys(doubt for each in revised for doubt in each.confirmed)),
             reason=" ".join(reasons_of(revised)) or None,
             call=asked.call,
         )
+
+
+def shown_in(prompt: Prompt) -> Shown:
+    """Return what a prompt shows, for looking up quotes."""
+    return Shown(prompt.user, prompt.untrusted[0] if prompt.untrusted else "", prompt.evidence.blocks)
 
 
 def reasons_of(judged: Sequence[Judged]) -> list[str]:

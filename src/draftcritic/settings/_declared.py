@@ -146,6 +146,12 @@ class DeclaredSettings(BaseSettings):
         "auto, always, never",
         default=Policy.examples,
     )
+    qualified_models: types.Skus = setting(
+        "Critic models that passed `draftcritic qualify`: mode = enforce warns about any other, and only these can "
+        "confirm a doubt.",
+        f"{_LIST}, of model names",
+        default=(),
+    )
     fabrication: types.FabricationWord = setting(
         "What a fabrication finding leads to.", "off, observe, revise, refuse", default=FabricationMode.OBSERVE
     )

@@ -46,6 +46,7 @@ HARD_FLOORS = (
     GateReason.TOOL_ACTION,
     GateReason.INTENT_ACTION,
     GateReason.INTENT_AMBIGUOUS,
+    GateReason.DOUBT,
     GateReason.CLAIMS,
 )
 """The signals that always make the selective gate fire."""
@@ -285,6 +286,7 @@ OnRefusedCallsWord = Annotated[OnRefusedCalls, BeforeValidator(_word(OnRefusedCa
 OnFailureWord = Annotated[OnFailure, BeforeValidator(_word(OnFailure))]
 EvidenceWord = Annotated[EvidenceScope, BeforeValidator(_word(EvidenceScope))]
 ExamplesWord = Annotated[Examples, BeforeValidator(_word(Examples))]
+Skus = Annotated[tuple[Annotated[Text, AfterValidator(normalise_sku)], ...], BeforeValidator(_comma_separated)]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, BeforeValidator(_number), Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)]
 Timeout = Annotated[float, BeforeValidator(_number), Field(gt=0, le=LONGEST_WAIT, allow_inf_nan=False)]

@@ -35,7 +35,7 @@ def emit_evaluations(logger: Logger, review: Review, context: Context, *, with_c
 
 def evaluations(review: Review, *, with_content: bool) -> Iterator[dict[str, Value]]:
     """Yield the attributes of the events: the reflection when it gave a verdict, the findings when there are some."""
-    judged, findings = review.reflection, review.assessment.findings
+    judged, findings = review.reflection, review.assessment.sure_findings
     if isinstance(judged, Judged):
         attributes = _attributes(review, names.EVALUATION_REFLECTION, judged.verdict._value_, with_content=with_content)
         if judged.call is not None:

@@ -17,7 +17,7 @@ from draftcritic.core._enums import (
     VerdictSource,
 )
 from draftcritic.core._policy import OTHER_RULE
-from draftcritic.core._review import Failed, ModelCall, Review
+from draftcritic.core._review import Failed, Judged, ModelCall, Review
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import amount_of, count_of
 from draftcritic.telemetry._gauges import NO_TRACE, State, Tally, exemplar_of
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.metrics import Counter, Meter, MeterProvider
 
+    from draftcritic.grounding._findings import FabricationFinding
+
 FIRED_REASONS = (
     GateReason.SENSITIVE_TAG,
     GateReason.FABRICATION,
     GateReason.TOOL_ACTION,
     GateReason.INTENT_ACTION,
     GateReason.INTENT_AMBIGUOUS,
+    GateReason.DOUBT,
     GateReason.CLAIMS,
     GateReason.LOW_CONFIDENCE,
     GateReason.NOT_TRIVIAL,
@@ -121,7 +124,9 @@ class Metrics:
         self._tokens = counter(names.METRIC_TOKENS, names.UNIT_TOKEN)
         self._cost = counter(names.METRIC_COST, names.UNIT_USD)
         self._fabrications = counter(names.METRIC_FABRICATIONS, names.UNIT_FINDING)
+        self._doubts = counter(names.METRIC_DOUBTS, names.UNIT_FINDING)
         self._rules = counter(names.METRIC_RULES, names.UNIT_VIOLATION)
+        self._misquoted = counter(names.METRIC_MISQUOTED, names.UNIT_REVIEW)
         self._failures = counter(names.METRIC_FAILURES, names.UNIT_FAILURE)
         self._redelivered = counter(names.METRIC_REDELIVERED, names.UNIT_DRAFT)
         self._dead = counter(names.METRIC_DEAD_LETTERED, names.UNIT_DRAFT)
@@ -188,6 +193,8 @@ class Metrics:
             self._skus.add(label)
             for series in _asked_series(self._mode):
                 self._reviews.start_at_zero((series, label))
+            for verdict in (None, *Verdict) if self._mode is not Mode.GATE else ():
+                self._misquoted.add(0, {names.VERDICT: _verdict_label(verdict), names.SKU: label}, NO_TRACE)
             self._state.circuits.setdefault(label, CIRCUIT_VALUES[CircuitState.CLOSED])
 
     def decided(self, decision: GateDecision, reason: GateReason, context: Context | None = None) -> None:
@@ -222,13 +229,32 @@ class Metrics:
             self._confidence.record(confidence, {names.GATE_DECISION: assessment.decision._value_}, context)
         if call is not None:
             self._usage(call, context)
-        for finding in assessment.findings or ():
-            kind = str(finding.kind) if finding.kind in self._kinds else names.KIND_OTHER
-            self._fabrications.add(1, {names.KIND: kind, names.ACTION: review.action.value}, context)
+        if assessment.findings:
+            self._found(review, context)
         for rule in review.broken:
             self._rules.add(1, {names.RULE: rule, names.VERDICT: _verdict_label(review.verdict)}, context)
+        if review.misquoted:
+            sku = self._sku(None if call is None else call.sku)
+            self._misquoted.add(1, {names.VERDICT: _verdict_label(review.verdict), names.SKU: sku}, context)
         if isinstance(reflection, Failed):
             self._failures.add(1, {names.FAILURE: reflection.failure.value}, context)
+
+    def _found(self, review: Review, context: Context) -> None:
+        """Count findings, doubts, and doubts that the critic's model made findings."""
+        source = VerdictSource.FABRICATION
+        for finding in (*review.assessment.sure_findings, *review.confirmed):
+            if finding.is_doubt:
+                source = VerdictSource.REFLECTION
+            labels = {names.ACTION: review.action.value, names.VERDICT_SOURCE: source.value}
+            self._fabrications.add(1, {names.KIND: self._kind(finding), **labels}, context)
+        judged = review.reflection
+        answer = judged.verdict.value if isinstance(judged, Judged) else names.ANSWER_NONE
+        for doubt in review.assessment.doubts:
+            said = names.ANSWER_CONFIRMED if doubt in review.confirmed else answer
+            self._doubts.add(1, {names.KIND: self._kind(doubt), names.ANSWER: said}, context)
+
+    def _kind(self, finding: FabricationFinding) -> str:
+        return str(finding.kind) if finding.kind in self._kinds else names.KIND_OTHER
 
     def dropped(self, reason: str) -> None:
         """Count a draft that was lost before its review."""
@@ -377,8 +403,10 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_CONFIDENCE: "Confidence in the draft, as the gate computed it.",
     names.METRIC_TOKENS: "Tokens of the critic's own model calls, as far as the provider reports them.",
     names.METRIC_COST: "Cost of the critic's own model calls by the published price of the SKU.",
-    names.METRIC_FABRICATIONS: "Findings of the fabrication check.",
+    names.METRIC_FABRICATIONS: "Findings of the fabrication check, and doubts that the critic's model confirmed.",
+    names.METRIC_DOUBTS: "What the fabrication check is unsure of, by what the critic's model said of the draft.",
     names.METRIC_RULES: "Rules that the critic named as broken.",
+    names.METRIC_MISQUOTED: "Reviews in which the critic quoted words that neither the draft nor the evidence has.",
     names.METRIC_FAILURES: "Reviews in which the critic itself failed.",
     names.METRIC_QUEUE_DEPTH: "Reviews that wait in the background queue of this process.",
     names.METRIC_DROPPED: "Drafts that were lost before their review.",

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from draftcritic.core._enums import Verdict
 from draftcritic.core._review import Assessment, Failed, Forced, Judged, Limited, ModelCall, Review
 from draftcritic.core._turn import Turn
 from draftcritic.telemetry import names
 from draftcritic.telemetry._content import MAX_CONTENT, Value, amount_of, clean_texts, count_of, put
-
-if TYPE_CHECKING:
-    from draftcritic.grounding._findings import FabricationFinding
 
 
 def review_attributes(
@@ -33,11 +27,13 @@ def review_attributes(
     _put_ids(attributes, review)
     _put_draft(attributes, review.turn, draft_sku)
     if review.assessment.findings is not None:
-        _put_findings(attributes, review.assessment.findings)
+        _put_findings(attributes, review)
     if isinstance(reflection, Judged):
         attributes[names.PREFERENCES_MATCHED] = len(reflection.matched_preferences)
         put(attributes, names.RULES_BROKEN, reflection.broken or None)
         put(attributes, names.REPLY_AMBIGUOUS, reflection.ambiguous or None)
+    if review.misquoted:
+        attributes[names.MISQUOTED] = True
     if review.call is not None:
         _put_call(attributes, review.call)
     _put_assessment(attributes, review.assessment, threshold)
@@ -131,7 +127,12 @@ def _put_draft(attributes: dict[str, Value], turn: Turn, draft_sku: str) -> None
     attributes[names.DRAFT_SKU] = draft_sku
 
 
-def _put_findings(attributes: dict[str, Value], findings: Sequence[FabricationFinding]) -> None:
+def _put_findings(attributes: dict[str, Value], review: Review) -> None:
+    findings, doubts = review.assessment.sure_findings, review.assessment.doubts
+    if doubts:
+        attributes[names.DOUBT_KINDS] = clean_texts(sorted({str(doubt.kind) for doubt in doubts}))
+        attributes[names.DOUBT_COUNT] = len(doubts)
+        put(attributes, names.DOUBT_CONFIRMED, len(review.confirmed) or None)
     attributes[names.FABRICATION_KINDS] = clean_texts(sorted({str(finding.kind) for finding in findings}))
     attributes[names.FABRICATION_COUNT] = len(findings)
     if findings:

@@ -40,12 +40,16 @@ DRAFT_EXPOSED: Final = "draftcritic.draft.exposed"
 FABRICATION_COUNT: Final = "draftcritic.fabrication.count"
 FABRICATION_KINDS: Final = "draftcritic.fabrication.kinds"
 FABRICATION_MAX_CONFIDENCE: Final = "draftcritic.fabrication.max_confidence"
+DOUBT_COUNT: Final = "draftcritic.doubt.count"
+DOUBT_KINDS: Final = "draftcritic.doubt.kinds"
+DOUBT_CONFIRMED: Final = "draftcritic.doubt.confirmed"
 POLICY_VERSION: Final = "draftcritic.policy.version"
 SHARED: Final = "draftcritic.shared"
 PROMPT_OMITTED: Final = "draftcritic.prompt.omitted"
 EVIDENCE_LENGTH: Final = "draftcritic.evidence.length"
 EVIDENCE_OMITTED: Final = "draftcritic.evidence.omitted"
 EVIDENCE_KINDS: Final = "draftcritic.evidence.kinds"
+MISQUOTED: Final = "draftcritic.misquoted"
 REPLY_AMBIGUOUS: Final = "draftcritic.reply.ambiguous"
 PREFERENCES_MATCHED: Final = "draftcritic.preferences.matched"
 RULES_BROKEN: Final = "draftcritic.rules.broken"
@@ -93,6 +97,11 @@ CONTENT_FABRICATIONS: Final = "draftcritic.content.fabrications"
 DIRECTION: Final = "draftcritic.direction"
 KIND: Final = "draftcritic.kind"
 RULE: Final = "draftcritic.rule"
+ANSWER: Final = "draftcritic.answer"
+ANSWER_NONE: Final = "none"
+ANSWER_CONFIRMED: Final = "confirmed"
+ANSWERS: Final = (ANSWER_NONE, "approve", "revise", "refuse", ANSWER_CONFIRMED)
+"""What the critic said of a draft with a doubt: nothing, its verdict, or that the doubt is right."""
 REASON: Final = "draftcritic.reason"
 DIRECTION_INPUT: Final = "input"
 DIRECTION_OUTPUT: Final = "output"
@@ -113,7 +122,9 @@ METRIC_CONFIDENCE: Final = "draftcritic.confidence"
 METRIC_TOKENS: Final = "draftcritic.tokens"
 METRIC_COST: Final = "draftcritic.cost"
 METRIC_FABRICATIONS: Final = "draftcritic.fabrications"
+METRIC_DOUBTS: Final = "draftcritic.doubts"
 METRIC_RULES: Final = "draftcritic.rules.violations"
+METRIC_MISQUOTED: Final = "draftcritic.misquoted"
 METRIC_FAILURES: Final = "draftcritic.failures"
 METRIC_QUEUE_DEPTH: Final = "draftcritic.queue.depth"
 METRIC_DROPPED: Final = "draftcritic.dropped"
@@ -156,8 +167,10 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     METRIC_CONFIDENCE: (GATE_DECISION,),
     METRIC_TOKENS: (SKU, DIRECTION),
     METRIC_COST: (SKU,),
-    METRIC_FABRICATIONS: (KIND, ACTION),
+    METRIC_FABRICATIONS: (KIND, ACTION, VERDICT_SOURCE),
+    METRIC_DOUBTS: (KIND, ANSWER),
     METRIC_RULES: (RULE, VERDICT),
+    METRIC_MISQUOTED: (VERDICT, SKU),
     METRIC_FAILURES: (FAILURE,),
     METRIC_QUEUE_DEPTH: (),
     METRIC_DROPPED: (REASON,),
