@@ -35,6 +35,7 @@ PUBLIC = [
     "detect_sensitive_hit",
     "draft_has_claims",
     "draft_is_trivial_ack",
+    "flush_at_shutdown",
     "hard_fire",
     "muted",
     "parse_reflection_output",

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from draftcritic._lifespan import flush_at_shutdown
     from draftcritic.core import (
         CriticGateContext,
         CriticPreference,
@@ -71,6 +72,7 @@ __all__ = [
     "detect_sensitive_hit",
     "draft_has_claims",
     "draft_is_trivial_ack",
+    "flush_at_shutdown",
     "hard_fire",
     "muted",
     "parse_reflection_output",
@@ -89,6 +91,7 @@ _ROOMS = {
     "ReflectionEvent": "integrations.symfonic",
     "reflect_on_draft": "integrations.symfonic",
     "DraftCriticInstrumentor": "instrumentor",
+    "flush_at_shutdown": "_lifespan",
     "Settings": "settings",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
@@ -48,17 +49,27 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """Return the requirement that `opentelemetry-instrument` checks before it loads the plugin."""
         return ("langchain-core >= 1.0, < 2",)
 
-    def flush(self, timeout: float = 5.0) -> bool:
+    def flush(self, timeout: float = 5.0, *, export: bool = False) -> bool:
         """Wait until every draft so far is reviewed.
 
         Args:
             timeout: seconds to wait at most.
+            export: export the reviews, too: have the OpenTelemetry providers send what they have collected, in the
+                time that is left, at least one second.
 
         Returns:
-            False when reviews are still open after that time.
+            False when reviews are still open after that time, or could not be exported.
         """
-        runtime = self._wiring.runtime if self._wiring is not None else None
-        return True if runtime is None else runtime.flush(timeout)
+        began = time.monotonic()
+        wiring = self._wiring
+        runtime = wiring.runtime if wiring is not None else None
+        reviewed = True if runtime is None else runtime.flush(timeout)
+        if not export:
+            return reviewed
+        from draftcritic.telemetry._export import export_all
+
+        left = max(1.0, timeout - (time.monotonic() - began))
+        return export_all(_providers(wiring._options if wiring is not None else {}), left) and reviewed
 
     def instrument(self, **kwargs: Any) -> Any:
         """Start. After a start that failed, or with `mode="off"`, it can be called again. See the class."""
@@ -240,6 +251,14 @@ def _log_failed_start(error: Exception) -> None:
     from draftcritic.core._exception_place import described
 
     complain(f"draftcritic failed to start and stays off, and no answer is reviewed: {described(error)}")
+
+
+def _providers(options: dict[str, Any]) -> list[Any]:
+    """Return the providers that the plugin writes to: those of `instrument()`, or the global ones."""
+    from opentelemetry import _logs, metrics, trace
+
+    ours = (trace.get_tracer_provider, metrics.get_meter_provider, _logs.get_logger_provider)
+    return [options.get(name) or default() for name, default in zip(_PROVIDERS, ours, strict=True)]
 
 
 def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
