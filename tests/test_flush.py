@@ -59,10 +59,13 @@ async def test_the_lifespan_flushes_and_passes_the_state_on(exporter: InMemorySp
 
 
 async def test_the_lifespan_flushes_after_an_error(exporter: InMemorySpanExporter) -> None:
-    with pytest.raises(KeyError):
+    async def broken() -> None:
         async with flush_at_shutdown()("app"):
             await Chat(answers=["On its way."]).ainvoke("q")
             raise KeyError
+
+    with pytest.raises(KeyError):
+        await broken()
     assert names(exporter) == ["draftcritic.review"]
 
 
