@@ -15,6 +15,7 @@ from draftcritic.cli import _demo_command as _demo
 from draftcritic.cli import _doctor_command as _doctor
 from draftcritic.cli import _label_command as _label
 from draftcritic.cli import _purge_command as _purge
+from draftcritic.cli import _qualify_command as _qualify
 from draftcritic.cli import _replay_command as _replay
 from draftcritic.cli import _schema_command as _schema
 from draftcritic.cli import _settings_command as _settings
@@ -45,6 +46,7 @@ _COMMANDS: dict[str, _Command] = {
     "calibrate": _calibrate,
     "check": _check,
     "purge": _purge,
+    "qualify": _qualify,
     "worker": _worker,
 }
 
