@@ -115,7 +115,7 @@ def test_changed_rules_hold_from_the_next_draft_on(
     assert len({r["draftcritic.policy.version"] for r in reviews}) == 3
     assert loaded(telemetry) == 1
     versions = [r["draftcritic.policy.version"] for r in reviews]
-    assert [r.getMessage() for r in caplog.records if "settings" in r.getMessage()] == [
+    assert [r.getMessage() for r in caplog.records if "changed settings" in r.getMessage()] == [
         f"the changed settings hold, policy {versions[1]}; workers will hold from the next start on",
         f"the changed settings hold, policy {versions[2]}",
     ]

@@ -76,6 +76,7 @@ class Rules:
         self.policy_version = policy.version
         self.mode = settings.mode.lowered_to(settings.file_mode)
         self._critic = self._made(policy, self.mode)
+        self._by_agent = self._made_by_agent(settings, self.mode)
         self._describe()
         self._complaint = ""
         self._warnings: list[str] = []
@@ -94,11 +95,28 @@ class Rules:
         """Return the critic as it is, without a look at the file."""
         return self._critic
 
-    def critic(self) -> Critic:
-        """Return the critic, from a thread that may read a file."""
+    def known(self, agent: str | None) -> str | None:
+        """Return the name of an agent that has a table of its own; None for any other."""
+        return agent if agent in self._by_agent else None
+
+    def mode_of(self, agent: str | None) -> Mode:
+        """Return the mode for the drafts of an agent."""
+        found = self._by_agent.get(agent)
+        return self.mode if found is None else found[0].mode
+
+    def settings_of(self, agent: str | None) -> Settings:
+        """Return the settings for the drafts of an agent."""
+        return self._by_agent[agent][0] if agent in self._by_agent else self.settings
+
+    def critic(self, agent: str | None = None) -> Critic:
+        """Return the critic for an agent, from a thread that may read a file."""
         if self._file is not None and self._file.changed():
             self._reload_and_report(self._file)
-        return self._critic
+        return self._critic_of(agent)
+
+    def _critic_of(self, agent: str | None) -> Critic:
+        found = self._by_agent.get(agent)
+        return self._critic if found is None else found[1]
 
     def look_soon(self) -> None:
         """Have the file looked at by another thread when it is time, for code that makes no review."""
@@ -107,14 +125,16 @@ class Rules:
             with suppress(RuntimeError):  # no more threads, or the interpreter is ending
                 reader.start()
 
-    async def acritic(self) -> Critic:
+    async def acritic(self, agent: str | None = None) -> Critic:
         """Return the critic without waiting for a file: changed rules hold as soon as another thread has read them."""
         self.look_soon()
-        return self._critic
+        return self._critic_of(agent)
 
     def close(self) -> None:
-        """End the threads that wait for the next review."""
+        """End the threads that wait for the next review. Later reviews still work."""
         self._critic.close()
+        for _, critic in self._by_agent.values():
+            critic.close()
 
     def _describe(self) -> None:
         """Report what this process runs now."""
@@ -122,6 +142,10 @@ class Rules:
 
         first = self._first
         self._observer.info(self.mode, self.policy_version, first.delivery.value, sku_of(first.model))
+
+    def _made_by_agent(self, settings: Settings, mode: Mode) -> dict[str | None, tuple[Settings, Critic]]:
+        own = settings.model_copy(update={"mode": mode}).by_agent()
+        return {name: (each, self._made(each.policy(), each.mode)) for name, each in own.items()}
 
     def _made(self, policy: Policy, mode: Mode) -> Critic:
         return Critic(
@@ -151,7 +175,7 @@ class Rules:
             settings = self.settings.reread()
             policy, limits = settings.policy(), settings.limits()
             mode = self._first.mode.lowered_to(settings.file_mode)
-            critic = self._made(policy, mode)
+            critic, by_agent = self._made(policy, mode), self._made_by_agent(settings, mode)
         except Exception as error:
             said = error.summary() if isinstance(error, SettingsError) else described(error)
             if said != self._complaint:
@@ -163,8 +187,8 @@ class Rules:
             return False
         self.limiter.use(limits)
         self._sharing.window = settings.share_window
-        self._critic.close()
-        self.settings, self._critic, self._complaint = settings, critic, ""
+        self.close()
+        self.settings, self._critic, self._by_agent, self._complaint = settings, critic, by_agent, ""
         self.policy_version = policy.version
         if mode is not self.mode:
             _logger.warning("the mode in effect is %s; it was %s", mode, self.mode)

@@ -30,6 +30,7 @@ from draftcritic.langchain._turn_builder import bare_turn, extract, unread_turn
 from draftcritic.review._calls import TimedCaller
 from draftcritic.review._pipeline import Critic
 from draftcritic.review._ports import CriticModel
+from draftcritic.review._scope import agent_in, current_agent
 
 if TYPE_CHECKING:
     from draftcritic.langchain._capture import LazyDraft
@@ -63,7 +64,7 @@ class Runtime:
         if not self._background:
             load_data()
         self._documents = DocumentMemory() if settings.retriever_activation else None
-        self._named_model: tuple[int, Any] | None = None
+        self._named_models: dict[tuple[int, str, str], Any] = {}
         self._warned_of_muted = False
         self._delivery = made_delivery(settings, observer, Reviews(self._review, self.review_message, self._packed))
 
@@ -79,21 +80,22 @@ class Runtime:
 
     @property
     def _enforces(self) -> bool:
-        return self._rules.mode is Mode.ENFORCE
+        return self._rules.mode_of(current_agent()) is Mode.ENFORCE
 
     @property
     def _background(self) -> bool:
         return self.settings.background and not self._enforces
 
     def enforces(self) -> bool:
-        """Whether drafts wait for their verdict now: the file of the settings may have lowered the mode."""
+        """Whether drafts wait for their verdict here: the file, or the agent's table, may have lowered the mode."""
         return self._enforces
 
     def is_off(self) -> bool:
-        """Whether the file of the settings has switched reviews off for now."""
-        if self._rules.mode is Mode.OFF or self.settings.delivery is DeliveryKind.CELERY:
+        """Whether the file of the settings, or the agent's table, has switched reviews off."""
+        is_off = self._rules.mode_of(current_agent()) is Mode.OFF
+        if is_off or self.settings.delivery is DeliveryKind.CELERY:
             self._rules.look_soon()  # no review here does
-        return self._rules.mode is Mode.OFF
+        return is_off
 
     def capture(self, run_id: Any = None) -> Any:
         """Return the place of the current code in its trace."""
@@ -164,6 +166,10 @@ class Runtime:
                 self._delivery.submit(draft())
         return ()
 
+    def _agent(self, captured: CapturedDraft) -> str | None:
+        """Return the name of the agent of a draft, when it has settings of its own."""
+        return self._rules.known(agent_in(captured.context))
+
     def _packed(self, captured: CapturedDraft, id_: str) -> DraftMessage:
         """Return what travels of a captured draft."""
         error = ""
@@ -181,9 +187,9 @@ class Runtime:
             error=error,
         )
 
-    def _is_switched_off(self, wanted: Callable[[], bool] | None) -> bool:
+    def _is_switched_off(self, agent: str | None, wanted: Callable[[], bool] | None) -> bool:
         """Whether reviews are off for a draft that has waited; it is counted then."""
-        if self._rules.mode is not Mode.OFF:
+        if self._rules.mode_of(agent) is not Mode.OFF:
             return False
         if wanted is None or wanted():
             self.observer.muted()
@@ -191,18 +197,20 @@ class Runtime:
 
     def review_message(self, message: DraftMessage, wanted: Callable[[], bool] | None = None) -> Review | None:
         """Review a draft that has travelled; None where the file of the settings has switched reviews off."""
-        critic, origin = self._rules.critic(), self.observer.unpacked(message.origin)
-        if self._is_switched_off(wanted):
+        agent, origin = message.turn.agent, self.observer.unpacked(message.origin)
+        critic = self._rules.critic(agent)
+        if self._is_switched_off(agent, wanted):
             return None
         if message.error:
             return critic.fail(message.turn, TravelledError.named(message.error), origin, wanted=wanted)
         if not message.complete:
             return critic.decline(message.turn, GateReason.ABANDONED, origin, wanted=wanted)
-        return critic.review(message.turn, _NamedSource(self), origin, wanted=wanted)
+        return critic.review(message.turn, _NamedSource(self, agent), origin, wanted=wanted)
 
     def _review(self, captured: CapturedDraft, wanted: Callable[[], bool] | None = None) -> Review | None:
-        critic = self._rules.critic()
-        if self._is_switched_off(wanted):
+        agent = self._agent(captured)
+        critic = self._rules.critic(agent)
+        if self._is_switched_off(agent, wanted):
             return None
         try:
             turn = self._turn(captured)
@@ -216,7 +224,7 @@ class Runtime:
         return review
 
     async def _areview(self, captured: CapturedDraft) -> Review:
-        critic = await self._rules.acritic()
+        critic = await self._rules.acritic(self._agent(captured))
         try:
             turn = self._turn(captured)
         except Exception as error:
@@ -263,17 +271,25 @@ class Runtime:
             turn,
             repeats_question=self._own_prompts.repeated_in(captured.prompt),
             root_run=root_run(captured.context),
+            agent=self._agent(captured),
         )
 
     def _model(self, captured: CapturedDraft) -> Callable[[], CriticModel]:
         return _Source(self, captured)
 
-    def named_critic(self) -> CriticModel:
+    def _model_settings(self, agent: str | None) -> Settings:
+        """Return the settings that name the critic's model for an agent; the process's are those of its start."""
+        own = self._rules.settings_of(agent)
+        table = own.agents.get(agent) if agent is not None else None
+        return self.settings if table is None or table.model is None else own
+
+    def named_critic(self, agent: str | None = None) -> CriticModel:
         """Return the critic's model of the settings, for a draft whose own model is in another process."""
-        configured = self.settings.model
+        settings = self._model_settings(agent)
+        configured = settings.model
         named = isinstance(configured, str)
         return ChatModelCritic(
-            self._named(configured) if named else configured,
+            self._named(settings) if named else configured,
             requested=configured.partition(":")[2] if named else "",
             apart=True,
             caller=self._caller,
@@ -283,11 +299,12 @@ class Runtime:
 
     def critic_for(self, captured: CapturedDraft) -> CriticModel:
         """Return the critic's model for a draft."""
-        configured = self.settings.model
+        settings = self._model_settings(self._agent(captured))
+        configured = settings.model
         if configured is None:
             model, requested = captured.model, ""
         elif isinstance(configured, str):
-            model, requested = self._named(configured), configured.partition(":")[2]
+            model, requested = self._named(settings), configured.partition(":")[2]
         else:
             model, requested = configured, ""
         return ChatModelCritic(
@@ -301,16 +318,16 @@ class Runtime:
             spared=getattr(captured.model, "rate_limiter", None),
         )
 
-    @property
-    def is_to_be_named(self) -> bool:
-        """Whether the next draft's critic has to be imported and made by its name first."""
-        made = self._named_model
-        return isinstance(self.settings.model, str) and (made is None or made[0] != os.getpid())
+    def is_to_be_named(self, agent: str | None) -> bool:
+        """Whether the critic of an agent's next draft has to be imported and made by its name first."""
+        settings = self._model_settings(agent)
+        return isinstance(settings.model, str) and _model_key(settings) not in self._named_models
 
-    def _named(self, name: str) -> Any:
-        # Clients hold sockets and locks that must not cross a fork.
-        made = self._named_model
-        if made is None or made[0] != os.getpid():
+    def _named(self, settings: Settings) -> Any:
+        # Clients hold sockets and locks that must not cross a fork, so the key has the process.
+        key, name = _model_key(settings), settings.model
+        made = self._named_models.get(key)
+        if made is None:
             try:
                 from langchain.chat_models import init_chat_model
             except ImportError as error:
@@ -319,8 +336,8 @@ class Runtime:
                     "object in code, or leave the setting out to ask the draft's own model",
                     name="langchain",
                 ) from error
-            made = self._named_model = (os.getpid(), init_chat_model(name, **self.settings.model_kwargs))
-        return made[1]
+            made = self._named_models[key] = init_chat_model(name, **settings.model_kwargs)
+        return made
 
     def failed(self, error: Exception, metadata: Mapping[str, Any]) -> str | None:
         """Record a draft whose handler failed. See `Reviewer`."""
@@ -363,7 +380,7 @@ class _Source:
     @property
     def slow(self) -> bool:
         """Whether that takes an import now."""
-        return self._runtime.is_to_be_named
+        return self._runtime.is_to_be_named(agent_in(self._captured.context))
 
     def __call__(self) -> CriticModel:
         return self._runtime.critic_for(self._captured)
@@ -372,18 +389,23 @@ class _Source:
 class _NamedSource:
     """Makes the critic's model of the settings. See `_Source`."""
 
-    __slots__ = ("_runtime",)
+    __slots__ = ("_agent", "_runtime")
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, agent: str | None) -> None:
         self._runtime = runtime
+        self._agent = agent
 
     @property
     def slow(self) -> bool:
         """Whether that takes an import now."""
-        return self._runtime.is_to_be_named
+        return self._runtime.is_to_be_named(self._agent)
 
     def __call__(self) -> CriticModel:
-        return self._runtime.named_critic()
+        return self._runtime.named_critic(self._agent)
+
+
+def _model_key(settings: Settings) -> tuple[int, str, str]:
+    return os.getpid(), str(settings.model), repr(sorted(settings.model_kwargs.items()))
 
 
 _current: Runtime | None = None

@@ -167,7 +167,7 @@ class _Wiring:
         from draftcritic.core._enums import Mode
         from draftcritic.integrations.symfonic._agents import SymfonicAgents
         from draftcritic.langchain._enforce import interceptor_for
-        from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata
+        from draftcritic.langchain._graph import GRAPHS, GRAPHS_NEED_HELP, GraphMetadata, GraphNames
         from draftcritic.langchain._install import install
         from draftcritic.settings._model import Settings
         from draftcritic.telemetry._neighbours import capturing_neighbours
@@ -200,6 +200,10 @@ class _Wiring:
             graphs = GraphMetadata()
             self._splices.append(graphs)
             wrapt.register_post_import_hook(graphs.connect, GRAPHS)
+        if settings.agents:
+            named = GraphNames()
+            self._splices.append(named)
+            wrapt.register_post_import_hook(named.connect, GRAPHS)
         symfonic = SymfonicAgents(runtime.failed)
         self._splices.append(symfonic)
         symfonic.install()

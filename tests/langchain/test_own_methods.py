@@ -280,7 +280,11 @@ class TestWhatCannotBeReached:
     }
 
     def warnings(self, caplog: pytest.LogCaptureFixture) -> list[str]:
-        return [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING and r.name.startswith("draftcritic.langchain")]
+        return [
+            r.getMessage()
+            for r in caplog.records
+            if r.levelno >= logging.WARNING and r.name.startswith("draftcritic.langchain")
+        ]
 
     def test_one_warning_for_each_class_at_once_in_enforce(
         self, telemetry: Telemetry, caplog: pytest.LogCaptureFixture

@@ -52,6 +52,7 @@ def everything() -> Harness:
         review(Judged(Verdict.REFUSE, None, call=CALL, ambiguous=True, misquoted=True)),
         review(Judged(Verdict.REFUSE, None, call=CALL, confirmed=(doubt,)), replace(whole, findings=(doubt,))),
         failed(),
+        review(turn=replace(TURN, agent="support")),
         skipped(),
         not_evaluated(),
     ):

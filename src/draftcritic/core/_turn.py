@@ -72,6 +72,7 @@ class Turn:
         exposed: text of the draft had reached the client before the verdict.
         repeats_question: the prompt of the draft repeats a question of the critic.
         response_id, conversation_id, session_id, user_id: ids that the run carries.
+        agent: the name of the agent that wrote the draft, when the settings have a table for it.
     """
 
     draft: str
@@ -101,3 +102,4 @@ class Turn:
     conversation_id: str | None = None
     session_id: str | None = None
     user_id: str | None = None
+    agent: str | None = None

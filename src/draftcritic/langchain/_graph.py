@@ -10,14 +10,15 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
 from draftcritic.core._exception_place import described
 from draftcritic.langchain._capture import EMPTY
 from draftcritic.langchain._method_patches import Splice, is_spliced, splice
-from draftcritic.review._scope import scoped
+from draftcritic.review._scope import in_graph, scoped
 
 _logger = logging.getLogger(__name__)
 
@@ -25,6 +26,8 @@ GRAPHS_NEED_HELP = sys.version_info < (3, 11)
 """Whether this Python is too old for LangGraph to do it."""
 GRAPHS = "langgraph.pregel"
 """The module whose import makes LangGraph's graphs exist."""
+_UNNAMED = "LangGraph"
+"""The name of a graph that was given none."""
 _THREAD = "thread_id"
 """What LangGraph copies from a configuration into the metadata of its nodes, and is wanted here."""
 _metadata: ContextVar[Mapping[str, Any]] = ContextVar("draftcritic_graph_metadata", default=EMPTY)
@@ -59,6 +62,63 @@ class GraphMetadata:
         """Take the handler out, or have it never put in. See `Splice.remove`."""
         self._wanted = False
         return self._splice is None or self._splice.remove()
+
+
+class GraphNames:
+    """Handlers in LangGraph's `stream` and `astream` that name the graph at work; `remove` takes them out."""
+
+    def __init__(self) -> None:
+        self._wanted = True
+        self._done: list[Splice] = []
+
+    def connect(self, module: Any) -> None:
+        """Put the handlers into `GRAPHS`. Never raises: the module is being imported."""
+        if not self._wanted:
+            return
+        handlers: dict[str, Callable[..., Any]] = {"stream": _named_stream, "astream": _named_astream}
+        try:
+            for name, handler in handlers.items():
+                method = inspect.getattr_static(module.Pregel, name)
+                self._done.append(splice(inspect.unwrap(method, stop=is_spliced), handler))
+        except Exception as error:
+            _logger.warning("agents have no settings by the names of their graphs: %s", described(error))
+
+    def remove(self) -> bool:
+        """Take the handlers out, or have them never put in. See `Splice.remove`."""
+        self._wanted = False
+        removed = [each.remove() for each in self._done]
+        self._done.clear()
+        return all(removed)
+
+
+def _in(graph: Any) -> AbstractContextManager[None]:
+    """Return a block in which a graph works; one without a name of its own belongs to the agent around it."""
+    name = getattr(graph, "name", None)
+    return in_graph(name) if isinstance(name, str) and name and name != _UNNAMED else nullcontext()
+
+
+def _named_stream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    source = original(graph, *args, **kwargs)
+    while True:
+        with _in(graph):
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+        yield item
+
+
+async def _named_astream(
+    original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any
+) -> AsyncGenerator[Any, None]:
+    source = original(graph, *args, **kwargs)
+    while True:
+        with _in(graph):
+            try:
+                item = await source.__anext__()
+            except StopAsyncIteration:
+                return
+        yield item
 
 
 def _astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:

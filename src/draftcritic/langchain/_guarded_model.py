@@ -92,8 +92,7 @@ class ModelGuard:
             method = _overriding(kind, name)
             if method is not None:
                 body[name] = _as_method(self._overrides.handler(name, method), method, fault)
-        if self._interceptor.enforces:
-            body.update(_working_methods(kind))
+        body.update(_working_methods(kind))
         return _class(kind, kind.__name__, (kind, self._below), body)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar, Token
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Context, ContextVar, Token
 from typing import Any, Generic, TypeVar
 
 from draftcritic.core._turn import IntentVerdict
@@ -106,6 +106,25 @@ def current_mark(metadata: Mapping[str, Any] | None = None) -> Mark | None:
     return None
 
 
+_agent: ContextVar[str | None] = ContextVar("draftcritic_agent", default=None)
+_graph: ContextVar[str | None] = ContextVar("draftcritic_graph", default=None)
+
+
+def current_agent() -> str | None:
+    """Return the name of the agent that works here: an `activation` block gives it, or else the graph around."""
+    return _agent.get() or _graph.get()
+
+
+def agent_in(context: Context) -> str | None:
+    """Return what `current_agent` returns in a context."""
+    return context.get(_agent) or context.get(_graph)
+
+
+def in_graph(name: str) -> AbstractContextManager[None]:
+    """Return a block in which a graph of this name works."""
+    return scoped(_graph, name)
+
+
 _activation: ContextVar[Mapping[str, Any] | None] = ContextVar("draftcritic_activation", default=None)
 
 
@@ -118,6 +137,7 @@ def activation(
     inference_paths: list[list[str]] | None = None,
     traversed_edges: list[Mapping[str, Any]] | None = None,
     intent: IntentVerdict | Mapping[str, Any] | None = None,
+    agent: str | None = None,
 ) -> Iterator[Mapping[str, Any]]:
     """Give every draft written inside the block this activation log.
 
@@ -130,6 +150,8 @@ def activation(
         inference_paths: lists of labels.
         traversed_edges: mappings with `weight`.
         intent: what the user wants, as a classifier of the application judged it.
+        agent: the name of the agent that works in the block, for the tables of `agents` in the settings. It wins over
+            the name of a graph.
 
     Example:
         with draftcritic.activation(activated_nodes=[{"score": 0.9, "tags": ["pii"]}]):
@@ -142,7 +164,10 @@ def activation(
         "intent": intent,
     }
     whole = {**(log or {}), **{key: value for key, value in given.items() if value is not None}}
-    with scoped(_activation, whole):
+    named = scoped(_agent, agent) if agent is not None else nullcontext()
+    # A block that only names an agent says nothing of what backs a draft.
+    backed = scoped(_activation, whole) if whole or log is not None or agent is None else nullcontext()
+    with named, backed:
         yield whole
 
 

@@ -7,6 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from draftcritic.core._enums import DeliveryKind, FabricationMode, Mode, OnFailure, Streams
 from draftcritic.core._policy import CircuitRules, LimitRules, Policy
 from draftcritic.settings import _value_types as types
+from draftcritic.settings._agent_table import AgentTables
 from draftcritic.settings._fields import setting
 from draftcritic.settings._origins import ENV_PREFIX
 
@@ -344,6 +345,15 @@ class DeclaredSettings(BaseSettings):
         "Let `with draftcritic.muted():` in the application's code keep model calls from their reviews.",
         "true, false",
         default=True,
+    )
+    agents: AgentTables = setting(
+        "Other values for single agents, by the name that the process gives them: that of a graph, of create_agent, or "
+        "of `draftcritic.activation(agent=...)`.",
+        "tables by name, of mode (only lower), model, model_kwargs, rules, preferences, sensitive_tags, "
+        "fail_closed_tags, confidence_threshold, selective_gate, fabrication, fabrication_refuse_threshold; JSON in "
+        "the environment",
+        default={},
+        repr=False,
     )
     record: types.ConfigPath | None = setting(
         "Append each reviewed draft with its conversation to this file, for `draftcritic replay`: it has texts.",

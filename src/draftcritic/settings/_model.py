@@ -11,6 +11,7 @@ from pydantic import PrivateAttr, ValidationError
 from draftcritic.core._enums import Mode
 from draftcritic.core._policy import LimitRules, Policy
 from draftcritic.review._file_watch import Stamp
+from draftcritic.settings._agent_table import agent_problems, agent_warnings, settings_by_agent
 from draftcritic.settings._conflicts import conflicts, problems_of, warnings
 from draftcritic.settings._declared import DeclaredSettings
 from draftcritic.settings._fields import Problem, SettingsError, code_only
@@ -63,6 +64,8 @@ class Settings(DeclaredSettings):
         self._origins = now.origins
         if not any(problem.setting == "config" for problem in problems):
             problems += conflicts(self, invalid)
+            if not problems:
+                problems += agent_problems(self)
         if problems:
             raise SettingsError(problems)
         environ = {name: text for name, text in now.environ.items() if name.startswith(ENV_PREFIX)}
@@ -181,7 +184,11 @@ class Settings(DeclaredSettings):
 
     def warnings(self) -> list[str]:
         """Return a line for each combination that is valid but probably not intended, with a fix."""
-        return list(warnings(self))
+        return [*warnings(self), *agent_warnings(self)]
+
+    def by_agent(self) -> dict[str, Settings]:
+        """Return the settings of each agent that has a table in `agents`."""
+        return settings_by_agent(self)
 
     def limits(self) -> LimitRules:
         """Return the limits of the reflection."""

@@ -163,6 +163,11 @@ def _lines(value: Any) -> Any:
     return [line for line in (line.strip() for line in value.splitlines()) if line]
 
 
+def json_object(value: Any) -> Any:
+    """Return what a text in the environment says as JSON; any other value unchanged."""
+    return _json_text(value)
+
+
 def _json_text(value: Any) -> Any:
     return _json(value) if isinstance(value, str) else value
 

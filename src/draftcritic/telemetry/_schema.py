@@ -273,6 +273,9 @@ _DRAFT = (
     AttributeInfo(names.GEN_AI_RESPONSE_ID, "string", "Id of the answer.", when=_RUN_HAS),
     AttributeInfo(names.GEN_AI_CONVERSATION_ID, "string", "Id of the conversation.", when=_RUN_HAS),
     AttributeInfo(names.SESSION_ID, "string", "Id of the session.", when=_RUN_HAS),
+    AttributeInfo(
+        names.GEN_AI_AGENT_NAME, "string", "Name of the agent.", when="the settings have a table in `agents` for it"
+    ),
     AttributeInfo(names.USER_ID, "string", "Id of the user.", when=_RUN_HAS),
 )
 

@@ -107,6 +107,7 @@ def _put_ids(attributes: dict[str, Value], review: Review) -> None:
         (names.USER_ID, turn.user_id),
         (names.SESSION_ID, turn.session_id),
         (names.GEN_AI_CONVERSATION_ID, turn.conversation_id),
+        (names.GEN_AI_AGENT_NAME, turn.agent),
         (names.GEN_AI_RESPONSE_ID, turn.response_id),
     ):
         if value:
