@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         timeout_s=args.timeout,
     )
     try:
-        with _orderly_termination():
+        with orderly_termination():
             return run_demo(options)
     except DemoError as error:
         print(f"draftcritic demo: {error}", file=sys.stderr)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _orderly_termination() -> Iterator[None]:
+def orderly_termination() -> Iterator[None]:
     """Let SIGTERM unwind the stack: without that, the agent would be left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -17,6 +17,7 @@ from draftcritic.cli import _label_command as _label
 from draftcritic.cli import _purge_command as _purge
 from draftcritic.cli import _qualify_command as _qualify
 from draftcritic.cli import _replay_command as _replay
+from draftcritic.cli import _run_command as _run
 from draftcritic.cli import _schema_command as _schema
 from draftcritic.cli import _settings_command as _settings
 from draftcritic.cli import _worker_command as _worker
@@ -38,6 +39,7 @@ class _Command(Protocol):
 
 _COMMANDS: dict[str, _Command] = {
     "demo": _demo,
+    "run": _run,
     "doctor": _doctor,
     "settings": _settings,
     "schema": _schema,

@@ -107,7 +107,7 @@ def run_demo(options: DemoOptions) -> int:
     if user_endpoint and options.save is not None:
         raise DemoError(f"--save keeps what the demo receives, but telemetry goes to {user_endpoint}; unset one")
     agent = _agent_folder()
-    command = [_opentelemetry_instrument(), sys.executable, str(agent / "agent.py")]
+    command = [opentelemetry_instrument(), sys.executable, str(agent / "agent.py")]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
     with ExitStack() as stack:
         receiver = None if user_endpoint else _start_receiver(stack, options)
@@ -157,7 +157,12 @@ def _agent_folder() -> Path:
     raise DemoError(f"the demo's agent is in none of {', '.join(map(str, places))}; reinstall draftcritic")
 
 
-def _opentelemetry_instrument() -> str:
+def opentelemetry_instrument() -> str:
+    """Return the command `opentelemetry-instrument` of this environment.
+
+    Raises:
+        DemoError: it is not installed.
+    """
     script = Path(sys.executable).with_name("opentelemetry-instrument")
     for candidate in (script, script.with_suffix(".exe")):
         if candidate.is_file():
@@ -235,12 +240,12 @@ def _run_child(command: Sequence[str], environment: Mapping[str, str], timeout_s
             return child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             print(f"The agent did not end within {timeout_s:g} s; it is stopped.", file=sys.stderr)
-            return _stop(child)
+            return stop(child)
         finally:
-            _stop(child)
+            stop(child)
 
 
-def _stop(child: subprocess.Popen[bytes]) -> int:
+def stop(child: subprocess.Popen[bytes]) -> int:
     """End the child if it still runs, and return its exit code, which is not 0 then."""
     if child.poll() is None:
         child.terminate()
