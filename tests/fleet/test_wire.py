@@ -58,6 +58,7 @@ turns_arguments: dict[str, Any] = {
     "conversation_id": st.none() | texts,
     "session_id": st.none() | texts,
     "user_id": st.none() | texts,
+    "agent": st.none() | texts,
 }
 turns = st.builds(Turn, **turns_arguments)
 
