@@ -309,7 +309,7 @@ def test_hooks_by_code(telemetry: Telemetry) -> None:
     plugin = start(telemetry, model=Chat(answers=[REFUSE], model_name="critic-1"), hooks=[Hook()])
     Chat(answers=[DRAFT]).invoke("x")
     plugin.flush(10)
-    assert heard == [("start", "critic-1", 16, True), ("end", "critic-1", REFUSE, {}, True)]
+    assert heard == [("start", "critic-1", 18, True), ("end", "critic-1", REFUSE, {}, True)]
 
 
 @pytest.mark.parametrize("model", ["openai:gpt-4.1-nano-2025-04-14", Chat(answers=["x"], model_name="gpt-4.1-nano")])

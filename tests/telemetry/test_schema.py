@@ -30,7 +30,7 @@ TYPES: dict[str, Any] = {"string": str, "int": int, "double": float, "boolean": 
 
 def everything() -> Harness:
     """A run that meets every attribute, event, metric and label."""
-    from draftcritic.core import Assessment, CircuitState, GateDecision, GateReason
+    from draftcritic.core import Assessment, CircuitState, GateDecision, GateReason, Usage
 
     harness = Harness(capture=Capture.SPAN_AND_EVENT)
     whole = Assessment(
@@ -47,7 +47,7 @@ def everything() -> Harness:
     for finished in (
         *every_outcome("text", TURN),
         *(review(Judged(v, "text", ("rule",), call=CALL, reason="why", broken=("rule-1",)), whole) for v in Verdict),
-        review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True))),
+        review(Judged(Verdict.APPROVE, None, call=replace(CALL, omitted=7, shared=True, usage=Usage(9, 1, 0.1, 4)))),
         review(Judged(Verdict.APPROVE, None, call=replace(CALL, evidence_length=9, evidence_kinds=("tools",)))),
         review(Judged(Verdict.REFUSE, None, call=CALL, ambiguous=True, misquoted=True)),
         review(Judged(Verdict.REFUSE, None, call=CALL, confirmed=(doubt,)), replace(whole, findings=(doubt,))),

@@ -44,10 +44,10 @@ declining.
 said to be done that no call did). Write all the words again with that part put right or left out.
 - refuse: nothing useful would be left. Write a short, polite message instead.
 
-Answer with one JSON object and nothing else, its keys in this order: "id", "claims" (at most 8 things that the \
-evidence is against, each {{"quote": words of {draft}, "source": the line of evidence, or "", "supported": false}}; \
-else []), "reason" (name the rule, or the evidence), "verdict", "revised_draft" (for revise), "refusal_message" (for \
-refuse), "broken" (names of the broken rules).
+Answer with one JSON object and nothing else, its keys in this order: "id", "claims" (at most 8 facts of the words \
+that the evidence is about, each {{"quote": words of {draft}, "source": the line of evidence, or "", "supported": true \
+or false}}; else []), "reason" (name the rule, or the evidence), "verdict", "revised_draft" (for revise), \
+"refusal_message" (for refuse), "broken" (names of the broken rules).
 """
 
 BROKEN = '"broken"'
@@ -130,11 +130,11 @@ Example = tuple[dict[str, str], dict[str, object]]
 
 
 def _answer(
-    verdict: Verdict, reason: str, text: str = "", broken: str = "", claim: tuple[str, str] | None = None
+    verdict: Verdict, reason: str, text: str = "", broken: str = "", claim: tuple[str, str, bool] | None = None
 ) -> dict[str, object]:
     named = {Verdict.REVISE: "revised_draft", Verdict.REFUSE: "refusal_message"}.get(verdict)
     return {
-        "claims": [{"quote": claim[0], "source": claim[1], "supported": False}] if claim else [],
+        "claims": [{"quote": claim[0], "source": claim[1], "supported": claim[2]}] if claim else [],
         "reason": reason,
         "verdict": verdict,
         **({named: text} if named else {}),
@@ -185,7 +185,11 @@ EVIDENCE_EXAMPLES: tuple[Example, ...] = (
             "nearest line, in [TOOLS]: \"result: {'id': 'P-204', 'weight_kg': 3.4}\". Do they agree?",
             "draft": "Your parcel P-204 weighs 3.4 kg.",
         },
-        _answer(Verdict.APPROVE, "[TOOLS] has 3.4 kg for P-204, as the words say; no rule is broken."),
+        _answer(
+            Verdict.APPROVE,
+            "[TOOLS] has 3.4 kg for P-204, as the words say; no rule is broken.",
+            claim=("P-204 weighs 3.4 kg", '"weight_kg": 3.4', True),
+        ),
     ),
     (
         {
@@ -197,7 +201,7 @@ EVIDENCE_EXAMPLES: tuple[Example, ...] = (
             Verdict.REVISE,
             "[TOOLS] says a fee of 8.50, the words say 5.80.",
             "The fee for P-204 is 8.50. Please have it ready.",
-            claim=("The fee for P-204 is 5.80", '"fee": "8.50"'),
+            claim=("The fee for P-204 is 5.80", '"fee": "8.50"', False),
         ),
     ),
     (
@@ -211,7 +215,7 @@ EVIDENCE_EXAMPLES: tuple[Example, ...] = (
             Verdict.REVISE,
             "change_address failed, so the address was not changed.",
             "I could not change the address, because the parcel has left.",
-            claim=("I have changed the address", "result: error: the parcel has left"),
+            claim=("I have changed the address", "result: error: the parcel has left", False),
         ),
     ),
     (
@@ -219,8 +223,24 @@ EVIDENCE_EXAMPLES: tuple[Example, ...] = (
             "earlier": "user:\nThree boxes at 4 euros each, please.",
             "draft": "That makes 12 euros for your three boxes.",
         },
-        _answer(Verdict.APPROVE, "Three times 4 is 12, as [EARLIER] has it; no rule is broken."),
+        _answer(
+            Verdict.APPROVE,
+            "Three times 4 is 12, as [EARLIER] has it; no rule is broken.",
+            claim=("12 euros for your three boxes", "Three boxes at 4 euros each", True),
+        ),
+    ),
+    (
+        {
+            "tools": "1. get_parcel (succeeded)\nresult: P-204: in our store, not sent",
+            "user": "Please send it back.",
+            "draft": "P-204 is still in our store. Shall I send it back?",
+        },
+        _answer(
+            Verdict.APPROVE,
+            "[TOOLS] has P-204 in the store, and the words only ask; no rule is broken.",
+            claim=("P-204 is still in our store", "P-204: in our store, not sent", True),
+        ),
     ),
 )
 """The same with evidence."""
-EXAMPLE_TOKENS = ("hqzmbdkw", "tnvxrgpl", "bwkfzjmc", "xgrdnqtv", "pzcmhskf", "kvtrwdnb", "mfgzqlxc")
+EXAMPLE_TOKENS = ("hqzmbdkw", "tnvxrgpl", "bwkfzjmc", "xgrdnqtv", "pzcmhskf", "kvtrwdnb", "mfgzqlxc", "dbxnwrkt")

@@ -182,6 +182,13 @@ _MODELS = (
     AttributeInfo(names.MODEL, "string", "Raw name of the critic's model.", when=_CALLED),
     AttributeInfo(names.DRAFT_MODEL, "string", "Raw name of the model that wrote the draft.", when=_KNOWN),
     AttributeInfo(names.USAGE_INPUT_TOKENS, "int", "Input tokens of the critic's call.", unit="{token}", when=_KNOWN),
+    AttributeInfo(
+        names.USAGE_CACHED_TOKENS,
+        "int",
+        "Input tokens that the provider took from its cache.",
+        unit="{token}",
+        when=_KNOWN,
+    ),
     AttributeInfo(names.USAGE_OUTPUT_TOKENS, "int", "Output tokens of the critic's call.", unit="{token}", when=_KNOWN),
     AttributeInfo(
         names.USAGE_COST_USD,
@@ -293,7 +300,7 @@ _CONTENT = (
     _content(names.CONTENT_FABRICATIONS, "string[]", "The identifiers that nothing grounds."),
 )
 _CALL = (names.MODEL, names.SKU)
-_USAGE = (names.USAGE_INPUT_TOKENS, names.USAGE_OUTPUT_TOKENS, names.USAGE_COST_USD)
+_USAGE = (names.USAGE_INPUT_TOKENS, names.USAGE_CACHED_TOKENS, names.USAGE_OUTPUT_TOKENS, names.USAGE_COST_USD)
 _EVENTS = (
     EventInfo(
         names.EVENT_LLM_START,

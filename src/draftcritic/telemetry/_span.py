@@ -49,6 +49,7 @@ def call_attributes(call: ModelCall) -> dict[str, Value]:
     """Return the attributes of a model call; unknown values are absent."""
     attributes: dict[str, Value] = {}
     put(attributes, names.USAGE_COST_USD, amount_of(call.usage.cost_usd))
+    put(attributes, names.USAGE_CACHED_TOKENS, count_of(call.usage.cached_tokens))
     put(attributes, names.USAGE_INPUT_TOKENS, count_of(call.usage.input_tokens))
     put(attributes, names.USAGE_OUTPUT_TOKENS, count_of(call.usage.output_tokens))
     put(attributes, names.MODEL, call.model or None)
