@@ -7,11 +7,13 @@ import os
 import signal
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.fleet import Fleet, finished, wait_for
 
+from draftcritic.cli import main
 from draftcritic.core._turn import Turn
 from draftcritic.demo._receiver import OtlpReceiver
 from draftcritic.fleet._broker import TASK
@@ -164,3 +166,24 @@ def test_a_full_queue_pushes_back_into_the_spool(deployment: Fleet, monkeypatch:
     finished(agent)
     wait_for(lambda: set(returned) <= set(deployment.reviewed()))
     assert deployment.letters() == []
+
+
+def test_replay_judges_the_dead_letters_and_takes_them_out_of_the_queue(
+    deployment: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRAFTCRITIC_BROKER", deployment.services.broker)
+    monkeypatch.setenv("DRAFTCRITIC_FLEET", deployment.queue.name)
+    whole, later = draft(1), '{"v":99}'
+    app = deployment.queue.app()
+    with app.connection_for_write() as connection:
+        deployment.queue.dead()(connection.default_channel).declare()
+        producer = app.amqp.Producer(connection, auto_declare=False)
+        for id_, body in ((whole[0], Cipher().sealed(whole[1])), ("b" * 32, {"form": "json", "draft": later})):
+            app.send_task(TASK, args=[id_, body], task_id=id_, queue=deployment.queue.dead(), producer=producer)
+    wait_for(lambda: deployment.depth(deployment.queue.dead_name) == 2)
+    out = tmp_path / "judged.jsonl"
+    assert main(["replay", "--dead-letters", "--out", str(out)]) == 0
+    assert "1 dead letters; 1 cannot be read by this release and stay" in capsys.readouterr().err
+    (row,) = [json.loads(line) for line in out.read_text().splitlines()]
+    assert row["turn_id"] == whole[0]
+    wait_for(lambda: deployment.depth(deployment.queue.dead_name) == 1)

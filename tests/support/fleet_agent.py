@@ -50,6 +50,7 @@ def work(name: str, count: int) -> None:
         draft = f"{os.environ.get('DRAFT', 'It costs 12 euros, says')} {name}-{number}."
         writer.invoke(draft)
         os.write(1, f"{draft}\n".encode())  # the caller has the draft
+        time.sleep(float(os.environ.get("PAUSE", "0")))
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from draftcritic.replay._cache import AnswerCache
     from draftcritic.replay._judge import ModelJudge
     from draftcritic.review._ports import CriticModel
+    from draftcritic.settings._model import Settings
 
 _EPILOG = """
 Reads OTLP JSON lines, Jaeger, Phoenix, Langfuse, LangSmith, Inspect, tau2, or rows of draftcritic itself; the
@@ -29,13 +30,18 @@ _NOT_COVERED = 3
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command `replay` with its options."""
     parser = subparsers.add_parser("replay", help="judge recorded turns again, with other settings", epilog=_EPILOG)
-    parser.add_argument("sources", nargs="+", type=Path, metavar="SOURCE", help="a file or a folder of recorded turns")
+    parser.add_argument("sources", nargs="*", type=Path, metavar="SOURCE", help="a file or a folder of recorded turns")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="write a row for each turn")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the settings to judge by; else those of here")
     parser.add_argument("--against", type=Path, metavar="FILE", help="settings to compare with, else the recording")
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="ask this model where the gate fires")
     parser.add_argument("--max-usd", type=float, metavar="USD", help="with --model: spend no more in this run")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep the model's answers for the next run")
+    parser.add_argument(
+        "--dead-letters",
+        action="store_true",
+        help="judge the drafts that a fleet put aside, too: those of the settings' spool_dir and broker",
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; with --model threads (1)")
 
 
@@ -45,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0; 2 when something cannot be read or the settings are wrong; 3 when the model did not cover all drafts.
     """
+    from draftcritic.cli._letters import dead_letters
     from draftcritic.replay._cache import AnswerCache
     from draftcritic.replay._judge import BudgetError
     from draftcritic.replay._replay import replay
@@ -56,9 +63,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"draftcritic replay: {problem}", file=sys.stderr)
         return 2
     try:
-        with closing(AnswerCache(args.cache)) as cache, _progress() as on_progress:
+        with ExitStack() as stack:
+            cache = stack.enter_context(closing(AnswerCache(args.cache)))
+            sources, taken = list(args.sources), None
+            if args.dead_letters:
+                path, said, taken = stack.enter_context(dead_letters(settings_of(args.config)))
+                sources.append(path)
+                print(said, file=sys.stderr)
+            on_progress = stack.enter_context(_progress())
             result = replay(
-                args.sources,
+                sources,
                 args.out,
                 partial(policy_of, args.config),
                 make_against=None if args.against is None else partial(policy_of, args.against),
@@ -66,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
                 workers=args.workers,
                 on_progress=on_progress,
             )
+            if taken is not None:
+                taken()
     except (ReadError, SettingsError, BudgetError, ValueError, OSError, ImportError) as error:
         print(f"draftcritic replay: {error}", file=sys.stderr)
         return 2
@@ -78,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wrong(args: argparse.Namespace) -> str:
+    if not args.sources and not args.dead_letters:
+        return "no SOURCE is given; name a file of recorded turns, or give --dead-letters"
     if args.workers < 1:
         return f"--workers is {args.workers}; allowed is a number from 1"
     if not args.model and (args.max_usd is not None or args.cache is not None):
@@ -87,9 +105,14 @@ def _wrong(args: argparse.Namespace) -> str:
 
 def policy_of(config: Path | None) -> Policy:
     """Return the policy of a file of settings, or of the settings of here."""
+    return settings_of(config).policy()
+
+
+def settings_of(config: Path | None) -> Settings:
+    """Return the settings of a file, or those of here."""
     from draftcritic.settings._model import Settings
 
-    return (Settings.load() if config is None else Settings.load({}, config=config)).policy()
+    return Settings.load() if config is None else Settings.load({}, config=config)
 
 
 def model_judge(model: str, config: Path | None, cache: AnswerCache, max_usd: float | None = None) -> ModelJudge:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -19,18 +20,27 @@ def row_of(review: Review, trace_id: int | None = None) -> TurnRow:
         review: the review.
         trace_id: the trace that the draft was written in.
     """
-    turn = review.turn
+    return replace(row_of_turn(review.turn, time.time(), trace_id), reviewed=_reviewed(review))
+
+
+def row_of_turn(turn: Turn, written: float, trace_id: int | None = None) -> TurnRow:
+    """Return the row of a draft that has no review.
+
+    Args:
+        turn: the draft with what may ground it.
+        written: seconds since the epoch.
+        trace_id: the trace that it was written in.
+    """
     return TurnRow(
         turn_id=turn.run_id or uuid4().hex,
         draft=turn.draft,
         trace_id="" if trace_id is None else f"{trace_id:032x}",
-        time=round(time.time(), 3),
+        time=round(written, 3),
         messages=tuple(_messages(turn)),
         sources=(turn.context,) if turn.context else (),
         draft_model=turn.draft_model or "",
         conversation_id=turn.conversation_id or turn.session_id or "",
         user_id=turn.user_id or "",
-        reviewed=_reviewed(review),
         missing=("content",) if not turn.draft.strip() else (),
     )
 
