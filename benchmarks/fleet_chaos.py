@@ -47,7 +47,7 @@ class Agents:
     def start(self) -> None:
         """Start as many agents as there are to be."""
         while len(self.running) < AGENTS and self.left > 0:
-            process = self.deployment.agent(10**6, PAUSE="0.02")
+            process = self.deployment.agent(10**6, PAUSE="0.2")
             assert process.stdout is not None
             os.set_blocking(process.stdout.fileno(), False)
             self._selector.register(process.stdout, selectors.EVENT_READ, process)
@@ -119,12 +119,16 @@ def run(services: Services, folder: Path, drafts: int, seed: int) -> dict[str, A
     reviewed = deployment.reviewed()
     returned = set(agents.returned)
     seconds = time.monotonic() - began
+    waiting = 0
+    with suppress(Exception):
+        waiting = deployment.depth()
     deployment.stop()
     return {
         "drafts returned": len(returned),
         "reviewed": len(returned & set(reviewed)),
         "dead letters": len(returned & letters),
-        "lost": len(returned - set(reviewed) - letters),
+        "neither": len(returned - set(reviewed) - letters),
+        "of which the queue still has": waiting,
         "reviewed twice": sum(count - 1 for count in reviewed.values()),
         "agents killed": agents.killed,
         "workers killed": killed_workers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generate import _exported as names
 from generate import _recorded as recorded
-from generate._rules import Alert, Dialect, Recorded
+from generate._rules import GROUP, Alert, Dialect, Recorded
 
 REVIEWS, REFUSED = recorded.REVIEWS, recorded.REFUSED
 
@@ -108,6 +108,20 @@ def _silent(say: Dialect) -> str:
     silent = f"{say(recorded.AGENT_CALLS)} >= 10 unless {say(recorded.REVIEWED)} > 0"
     meant = f"max by ({names.SERVICE}) ({recorded.UNREVIEWED_OVERRIDE})"
     return f"({silent}) and {say(recorded.KNOWN)} unless on ({names.SERVICE}) {meant}"
+
+
+def _spool_old(_: Dialect) -> str:
+    # By age and not by length: a long queue that moves is no trouble.
+    return f"max by ({GROUP}) ({names.SPOOL_AGE}) > 900"
+
+
+def _queue_old(_: Dialect) -> str:
+    buckets = f"rate({names.QUEUE_AGE}_bucket[15m])"
+    return f"histogram_quantile(0.95, sum by (le, {GROUP}) ({buckets})) > 900"
+
+
+def _dead_letters(_: Dialect) -> str:
+    return f"sum by ({GROUP}) (increase({names.DEAD_LETTERED}[1h])) > 0"
 
 
 ALERTS = (
@@ -256,6 +270,33 @@ ALERTS = (
         "{service}: {percent} of the drafts pass unreviewed, the budget is used up",
         "The plugin's own budget has run out; drafts pass without a review until it fills again.",
         "budget-burn",
+    ),
+    Alert(
+        "DraftcriticSpoolOld",
+        "ticket",
+        _spool_old,
+        "5m",
+        "{service}: a draft has waited in the spool for {value} s",
+        "The broker or the critic takes no drafts. They are kept until the spool's limits of size and age.",
+        "spool-old",
+    ),
+    Alert(
+        "DraftcriticQueueOld",
+        "ticket",
+        _queue_old,
+        "5m",
+        "{service}: 95 % of the drafts are reviewed after up to {value} s",
+        "The workers of the fleet do not keep up with its agents. No draft is lost, but verdicts come late.",
+        "queue-old",
+    ),
+    Alert(
+        "DraftcriticDeadLetters",
+        "ticket",
+        _dead_letters,
+        "0m",
+        "{service}: {value} drafts were put aside unreviewed within an hour",
+        "A draft of another release, or one whose review ends its process each time.",
+        "dead-letters",
     ),
     Alert(
         "DraftcriticSilent",

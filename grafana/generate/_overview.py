@@ -43,9 +43,67 @@ def overview() -> Board:
         ("Time", _time()),
         ("Cost and tokens", _cost()),
         ("Fabrications and the critic's own health", _health()),
+        ("Fleet", _fleet()),
     ):
         stand(board, row(title), panels)
     return board
+
+
+def _fleet() -> list[AnyPanel]:
+    third = Place(8, 8)
+    age = f"sum by (le) (rate({shown(names.QUEUE_AGE + '_bucket')}[$__rate_interval]))"
+    return [
+        lines(
+            "Age of waiting drafts",
+            "How long the oldest draft in a spool has waited, and how old 95 % of the drafts are at their review.",
+            [
+                Query(f"max({shown(names.SPOOL_AGE)})", "oldest in a spool"),
+                Query(f"histogram_quantile(0.95, {age})", "p95 at the review"),
+            ],
+            unit="s",
+            place=third,
+        ),
+        lines(
+            "Spools",
+            "Bytes of the drafts that wait in the spools of all processes.",
+            [Query(f"sum({shown(names.SPOOL_BYTES)})", "all processes")],
+            unit="bytes",
+            place=third,
+        ),
+        lines(
+            "Dead letters and repeats",
+            "Drafts that were put aside, drafts that came again after a kill, and calls that each process decided by its "
+            "part of the budgets because their store was away.",
+            [
+                Query(per_second(names.DEAD_LETTERED), "dead letters"),
+                Query(per_second(names.REDELIVERED), "delivered again"),
+                Query(per_second(names.BUDGET_LOCAL), "without the budget store"),
+            ],
+            unit=PER_SECOND,
+            place=third,
+        ),
+        lines(
+            "Modes in effect",
+            "Processes by the mode in effect, as the settings file may have lowered it.",
+            [Query(f"count by (draftcritic_mode) ({shown(names.INFO)})", "{{draftcritic_mode}}")],
+            unit="short",
+            place=Place(12, 8),
+            stacked=True,
+        ),
+        lines(
+            "Policies in effect",
+            "Processes by release and version of the policy: two at once while a change reaches the fleet.",
+            [
+                Query(
+                    f"count by (draftcritic_version, draftcritic_policy_version) ({shown(names.INFO)})",
+                    "{{draftcritic_version}} {{draftcritic_policy_version}}",
+                )
+            ],
+            unit="short",
+            place=Place(12, 8),
+            stacked=True,
+        ),
+    ]
 
 
 def _glance() -> list[AnyPanel]:

@@ -27,6 +27,7 @@ PLAYED = {
     "cancelled_exposed",
     "critic",
     "few_calls",
+    "fleet",
     "first_refuse",
     "high_baseline",
     "jump",
@@ -63,6 +64,9 @@ def test_there_is_an_alert_for_each_trouble(rules: list[dict[str, Any]]) -> None
         ("DraftcriticBudgetBurn", "ticket"),
         ("DraftcriticBudgetUsedUp", "ticket"),
         ("DraftcriticSilent", "page"),
+        ("DraftcriticSpoolOld", "ticket"),
+        ("DraftcriticQueueOld", "ticket"),
+        ("DraftcriticDeadLetters", "ticket"),
     }
 
 
