@@ -72,7 +72,7 @@ def _fleet() -> list[AnyPanel]:
         ),
         lines(
             "Dead letters and repeats",
-            "Drafts that were put aside, drafts that came again after a kill, and calls that each process decided by its "
+            "Drafts put aside, drafts that came again after a kill, and calls that each process decided by its "
             "part of the budgets because their store was away.",
             [
                 Query(per_second(names.DEAD_LETTERED), "dead letters"),
