@@ -167,6 +167,7 @@ class TestLeftEarlyWhileHeldBack:
 
     def test_async_break(self, telemetry: Telemetry, caplog: pytest.LogCaptureFixture) -> None:
         critic = enforce(telemetry)
+        caplog.clear()
         tracer = telemetry.tracer
 
         async def main() -> str:
