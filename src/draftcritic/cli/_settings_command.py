@@ -25,6 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command `settings` with its options."""
     parser = subparsers.add_parser("settings", help="show the effective settings and their sources", epilog=_EPILOG)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the settings file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,6 +37,11 @@ def run(args: argparse.Namespace) -> int:
     from draftcritic.settings._fields import SettingsError
     from draftcritic.settings._model import Settings
 
+    if args.schema:
+        from draftcritic.settings._schema import settings_schema
+
+        print(json.dumps(settings_schema(), indent=2))
+        return 0
     # A console script does not look for modules here; an agent under opentelemetry-instrument does.
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path contains strings
         sys.path.insert(0, os.getcwd())  # noqa: PTH109

@@ -157,6 +157,8 @@ class FileSource(_Source):
         pairs = []
         for name, value in content.items():
             origin = f"file {path}"
+            if name == "$schema":
+                continue  # for editors
             if name == "config":
                 self.reading.refuse(name, origin, value, "cannot be set in the file itself; set DRAFTCRITIC_CONFIG")
             elif name in self.reading.code_only:
