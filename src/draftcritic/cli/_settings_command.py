@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from draftcritic.settings._model import Settings
 
     if args.schema:
-        from draftcritic.settings._schema import settings_schema
+        from draftcritic.settings._file_schema import settings_schema
 
         print(json.dumps(settings_schema(), indent=2))
         return 0

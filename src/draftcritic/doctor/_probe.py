@@ -16,6 +16,9 @@ FOLDER = "_DRAFTCRITIC_DOCTOR"
 _INTERVAL = 0.2
 _CHAT_MODELS = "langchain_core.language_models.chat_models"
 
+_writing = threading.RLock()
+"""Else the thread could replace the last report, which the end of the process writes, with an older one."""
+
 
 def install() -> None:
     """Report from now on, in this process and in those that it forks."""
@@ -23,7 +26,14 @@ def install() -> None:
         atexit.register(_write)
         _watch()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_watch)
+            os.register_at_fork(after_in_child=_restart)
+
+
+def _restart() -> None:
+    """Watch in a forked child: the parent's thread may have held the lock."""
+    global _writing  # noqa: PLW0603 - a lock of the process
+    _writing = threading.RLock()
+    _watch()
 
 
 def _watch() -> None:
@@ -38,7 +48,7 @@ def _repeat() -> None:
 
 def _write() -> None:
     """Replace this process's report; whatever goes wrong must not disturb the command."""
-    with suppress(Exception):
+    with suppress(Exception), _writing:
         path = Path(os.environ[FOLDER], f"{os.getpid()}.json")
         new = path.with_suffix(".new")
         new.write_text(json.dumps(report()), encoding="utf-8")

@@ -13,8 +13,8 @@ import pytest
 
 from draftcritic.cli import main
 from draftcritic.settings import Settings
+from draftcritic.settings._file_schema import settings_schema
 from draftcritic.settings._origins import parsed
-from draftcritic.settings._schema import settings_schema
 
 ROOT = Path(__file__).parents[2]
 jsonschema = pytest.importorskip("jsonschema")
