@@ -160,7 +160,7 @@ class TestOtherAgents:
     def test_what_another_agent_found_makes_a_doubt(self, telemetry: Telemetry) -> None:
         tools = [call("transfer_to_order_expert"), result('{"transferred": true}')]
         assert passes(HONEST, [ASK, *tools, AIMessage(f"Found it: {FACTS}", name="order_expert")])
-        assert telemetry.reviews()[0]["draftcritic.fabrication.count"] > 0
+        assert telemetry.reviews()[0]["draftcritic.doubt.count"] > 0
         assert not passes(MADE_UP, [ASK, *tools, AIMessage(f"Found it: {FACTS}", name="order_expert")])
 
     def test_documents_behind_the_question_are_sources(self, telemetry: Telemetry) -> None:
@@ -205,7 +205,7 @@ class TestTextAgents:
     )
     def test_calls_in_the_text_make_a_doubt(self, steps: str, telemetry: Telemetry) -> None:
         assert passes(CANCELLED, [HumanMessage(REACT + steps)])
-        assert telemetry.reviews()[0]["draftcritic.fabrication.count"] > 0
+        assert telemetry.reviews()[0]["draftcritic.doubt.count"] > 0
 
     @pytest.mark.parametrize(
         "steps",
