@@ -187,3 +187,12 @@ def test_replay_judges_the_dead_letters_and_takes_them_out_of_the_queue(
     (row,) = [json.loads(line) for line in out.read_text().splitlines()]
     assert row["turn_id"] == whole[0]
     wait_for(lambda: deployment.depth(deployment.queue.dead_name) == 1)
+
+
+def test_a_worker_takes_no_more_drafts_than_it_has_processes(deployment: Fleet) -> None:
+    finished(deployment.agent(12))
+    deployment.worker(concurrency=2, SECONDS_PER_REVIEW="5")
+    wait_for(lambda: deployment.depth() < 12)
+    time.sleep(1)
+    # Those that are killed with a worker count as delivered: they must be few.
+    assert deployment.depth() >= 12 - 2 * 2
