@@ -47,6 +47,8 @@ def test_the_open_run_span_is_the_parent_and_what_was_evaluated(harness: Harness
     harness.record(review(), handler.origin)
     (run,) = [span for span in harness.spans if span.name == "FakeListChatModel"]
     assert harness.span.parent == run.context
+    assert harness.span.attributes is not None
+    assert harness.span.attributes["openinference.span.kind"] == "EVALUATOR"
     assert harness.log.span_id == run.context.span_id
 
 

@@ -133,6 +133,11 @@ def _open_run_span(run_id: Any) -> tuple[Span | None, bool]:
     return span, getattr(run, "run_type", None) in _MODEL_RUNS
 
 
+def openinference_is_on() -> bool:
+    """Return whether OpenInference's LangChain instrumentation is instrumented in this process."""
+    return _openinference_tracer() is not None
+
+
 def _openinference_tracer() -> Any:
     """Return the tracer of OpenInference's LangChain instrumentation while it is instrumented.
 

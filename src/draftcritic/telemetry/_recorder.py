@@ -23,6 +23,7 @@ from draftcritic.telemetry._context import (
     CriticCallScope,
     Origin,
     capture_origin,
+    openinference_is_on,
     pack_origin,
     stamp_spans_of,
     unpack_origin,
@@ -136,6 +137,7 @@ class TelemetryRecorder:
         self.tracer = trace.get_tracer(names.SCOPE, release, tracer_provider)
         self.logger = _logs.get_logger(names.SCOPE, release or "", logger_provider)
         meter = metrics.get_meter(names.SCOPE, release or "", meter_provider)
+        self._openinference_kind = "GUARDRAIL" if mode is Mode.ENFORCE else "EVALUATOR"
         self.metrics = Metrics(meter, SkuBound(), KINDS, mode, rules)
         with self.boundary.around("start"):
             if critic_sku:
@@ -177,6 +179,8 @@ class TelemetryRecorder:
             if not origin.suppressed:
                 span = self.tracer.start_span(names.SPAN_REVIEW, context, SpanKind.INTERNAL)
                 context = trace.set_span_in_context(span, context)
+                if openinference_is_on():
+                    span.set_attribute(names.OPENINFERENCE_KIND, self._openinference_kind)
         except Exception as error:
             self.boundary.caught("begin", error)
         return TelemetryRecord(self, turn, span, context, origin)

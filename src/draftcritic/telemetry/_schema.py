@@ -411,7 +411,18 @@ SCHEMA = Schema(
     scope=names.SCOPE,
     span=names.SPAN_REVIEW,
     span_kind="INTERNAL",
-    span_attributes=(*_DECISION, *_MODELS, *_DRAFT, *_CONTENT),
+    span_attributes=(
+        *_DECISION,
+        *_MODELS,
+        *_DRAFT,
+        *_CONTENT,
+        AttributeInfo(
+            names.OPENINFERENCE_KIND,
+            "string",
+            "The kind of the span for Phoenix: EVALUATOR, in mode enforce GUARDRAIL.",
+            when="when OpenInference's instrumentation is loaded",
+        ),
+    ),
     foreign_span_attributes=(
         AttributeInfo(names.INTERNAL, "boolean", "The span was started inside the critic's own call."),
     ),

@@ -56,6 +56,7 @@ PREFERENCES_MATCHED: Final = "draftcritic.preferences.matched"
 RULES_BROKEN: Final = "draftcritic.rules.broken"
 FAILURE: Final = "draftcritic.failure"
 INTERNAL: Final = "draftcritic.internal"
+OPENINFERENCE_KIND: Final = "openinference.span.kind"
 
 # Names of the GenAI and general semantic conventions.
 GEN_AI_OPERATION_NAME: Final = "gen_ai.operation.name"
