@@ -49,6 +49,7 @@ def set_up() -> None:
     delay = float(os.environ.get("CRITIC_SECONDS", "0"))
     DraftCriticInstrumentor().instrument(
         mode=os.environ.get("MODE", "observe"),
+        rules=["Be kind."],  # without rules the start warns on standard error
         model=Critic(answers=['{"verdict": "approve"}'], delay=delay),
         shutdown_timeout=float(os.environ.get("SHUTDOWN", "20")),
     )
