@@ -119,7 +119,9 @@ class Critic(Chat):
         return self._generate(messages)
 
 telemetry = Telemetry()
-DraftCriticInstrumentor().instrument(**telemetry.providers, model=Critic(answers=['{"verdict": "approve"}']))
+DraftCriticInstrumentor().instrument(
+    **telemetry.providers, rules=["Be kind."], model=Critic(answers=['{"verdict": "approve"}'])
+)
 
 async def turn(number):
     await Chat(answers=[f"Parcel {number} is on its way."]).ainvoke("q")

@@ -87,7 +87,7 @@ class Exits(Chat):
         raise {"exit": SystemExit(3), "cancel": asyncio.CancelledError(), "close": GeneratorExit()}[sys.argv[1]]
 
 for settings in ({"mode": "enforce"}, {"background": False}, {}):
-    DraftCriticInstrumentor().instrument(model=Exits(answers=["x"]), circuit_failure_rate=0, **settings)
+    DraftCriticInstrumentor().instrument(model=Exits(answers=["x"]), rules=["Be kind."], circuit_failure_rate=0, **settings)
     print(Chat(answers=["It is on its way."]).invoke("q").text)
     print(asyncio.run(Chat(answers=["It is on its way."]).ainvoke("q")).text)
     assert DraftCriticInstrumentor().flush(30)
@@ -103,6 +103,6 @@ for settings in ({"mode": "enforce"}, {"background": False}, {}):
             check=False,
         )
         assert (done.stdout, done.returncode) == ("It is on its way.\n" * 6, 0)
-        lines = done.stderr.splitlines()
+        lines = [line for line in done.stderr.splitlines() if "is not known to judge well" not in line]
         assert len(lines) == 3  # each of the three starts warns once
         assert all("gave no verdict: error (error RuntimeError" in line for line in lines)
