@@ -115,7 +115,12 @@ def hear(event, values):
 telemetry = Telemetry()
 kwargs = {"base_url": url, "api_key": "sk-none", "max_retries": 0}
 DraftCriticInstrumentor().instrument(
-    **telemetry.providers, model="openai:gpt-4.1-nano", model_kwargs=kwargs, circuit_failure_rate=0, **settings
+    **telemetry.providers,
+    rules=["Be kind."],
+    model="openai:gpt-4.1-nano",
+    model_kwargs=kwargs,
+    circuit_failure_rate=0,
+    **settings,
 )
 
 async def turns(count):
