@@ -86,8 +86,9 @@ class Exits(Chat):
     def _generate(self, *args, **kwargs):
         raise {"exit": SystemExit(3), "cancel": asyncio.CancelledError(), "close": GeneratorExit()}[sys.argv[1]]
 
-for settings in ({"mode": "enforce"}, {"background": False}, {}):
-    DraftCriticInstrumentor().instrument(model=Exits(answers=["x"]), rules=["Be kind."], circuit_failure_rate=0, **settings)
+for chosen in ({"mode": "enforce"}, {"background": False}, {}):
+    settings = {"rules": ["Be kind."], "circuit_failure_rate": 0, **chosen}
+    DraftCriticInstrumentor().instrument(model=Exits(answers=["x"]), **settings)
     print(Chat(answers=["It is on its way."]).invoke("q").text)
     print(asyncio.run(Chat(answers=["It is on its way."]).ainvoke("q")).text)
     assert DraftCriticInstrumentor().flush(30)
