@@ -117,6 +117,7 @@ kwargs = {"base_url": url, "api_key": "sk-none", "max_retries": 0}
 DraftCriticInstrumentor().instrument(
     **telemetry.providers,
     rules=["Be kind."],
+    qualified_models=["gpt-4.1-nano"],
     model="openai:gpt-4.1-nano",
     model_kwargs=kwargs,
     circuit_failure_rate=0,
