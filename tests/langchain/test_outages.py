@@ -163,7 +163,9 @@ def test_what_the_operator_has_to_mend_is_one_warning_without_the_providers_text
     for _ in range(3):
         ask()
     until(lambda: "circuit_open" in {ask(), reasons(telemetry)[-1][0]})
-    lines = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING and "gave no verdict" in r.getMessage()]
+    lines = [
+        r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING and "gave no verdict" in r.getMessage()
+    ]
     assert len(lines) == 1
     assert "status 401, code invalid_api_key" in lines[0]
     assert not any(secret in caplog.text for secret in (SECRET, "sk-secret", "not this"))
