@@ -76,6 +76,8 @@ def run(*instrumentations: str, background: bool = True, application_spans: bool
         folder = Path(name)
         neighbour_distro.register(folder)
         log = folder / "log.txt"
+        settings = folder / "draftcritic.toml"
+        settings.write_text('rules = ["Be kind."]\n')  # without rules the start warns
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "DRAFTCRITIC_"))},
             "PYTHONPATH": os.pathsep.join([name, os.environ.get("PYTHONPATH", "")]),
@@ -88,6 +90,7 @@ def run(*instrumentations: str, background: bool = True, application_spans: bool
             "OTEL_METRICS_EXPORTER": "otlp",
             "OTEL_LOGS_EXPORTER": "otlp",
             "DRAFTCRITIC_BACKGROUND": str(background).lower(),
+            "DRAFTCRITIC_CONFIG": str(settings),
             # Every turn of the agent ends with the same draft, and each is to have its own call.
             "TRACELOOP_TELEMETRY": "false",
             **({"APPLICATION_SPANS": "1"} if application_spans else {}),
