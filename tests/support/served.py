@@ -49,7 +49,8 @@ def set_up() -> None:
     delay = float(os.environ.get("CRITIC_SECONDS", "0"))
     DraftCriticInstrumentor().instrument(
         mode=os.environ.get("MODE", "observe"),
-        rules=["Be kind."],  # without rules the start warns on standard error
+        rules=["Be kind."],  # without these two the start warns on standard error
+        qualified_models=["gpt-4o-mini"],
         model=Critic(answers=['{"verdict": "approve"}'], delay=delay),
         shutdown_timeout=float(os.environ.get("SHUTDOWN", "20")),
     )
