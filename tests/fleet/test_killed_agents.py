@@ -81,7 +81,7 @@ def test_every_draft_that_a_killed_agent_returned_is_reviewed_by_the_next_one(tm
 
 
 def test_an_orderly_end_without_time_leaves_the_rest_to_the_next_process(tmp_path: Path) -> None:
-    agent = start(tmp_path, 50, 0.05)
+    agent = start(tmp_path, 50, 1)
     assert agent.stdout is not None
     returned = [agent.stdout.readline().decode().strip() for _ in range(50)]
     agent.send_signal(signal.SIGINT)
