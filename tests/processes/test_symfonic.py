@@ -35,6 +35,8 @@ def ask(mode: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "DRAFTCRITIC_"))},
             "DRAFTCRITIC_MODE": mode,
+            # Above the 0.9 of the looked-up memory: the gate fires for low confidence, and the critic is asked.
+            "DRAFTCRITIC_CONFIDENCE_THRESHOLD": "0.95",
             "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
             "CRITIC_REPLY": REFUSE,
