@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from draftcritic._deliveries import shared_limits_of
 from draftcritic.core._enums import CircuitState, Mode
 from draftcritic.core._exception_place import described
+from draftcritic.core._models import configured_sku
 from draftcritic.review._file_watch import WatchedFile
 from draftcritic.review._hook_dispatch import load_hooks
 from draftcritic.review._limits import Limiter
@@ -138,10 +139,8 @@ class Rules:
 
     def _describe(self) -> None:
         """Report what this process runs now."""
-        from draftcritic.instrumentor import sku_of
-
         first = self._first
-        self._observer.info(self.mode, self.policy_version, first.delivery.value, sku_of(first.model))
+        self._observer.info(self.mode, self.policy_version, first.delivery.value, configured_sku(first.model))
 
     def _made_by_agent(self, settings: Settings, mode: Mode) -> dict[str | None, tuple[Settings, Critic]]:
         own = settings.model_copy(update={"mode": mode}).by_agent()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from draftcritic._runtime import Runtime
     from draftcritic.langchain._install import Installed
     from draftcritic.record._row_file import RowFile
-    from draftcritic.review._ports import FleetObserver
-    from draftcritic.settings._model import Settings
     from draftcritic.telemetry._recorder import TelemetryRecorder
 
 _logger = logging.getLogger("draftcritic")
@@ -66,10 +64,10 @@ class DraftCriticInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         reviewed = True if runtime is None else runtime.flush(timeout)
         if not export:
             return reviewed
-        from draftcritic.telemetry._export import export_all
+        from draftcritic.telemetry._export import export_all, providers_of
 
         left = max(1.0, timeout - (time.monotonic() - began))
-        return export_all(_providers(wiring._options if wiring is not None else {}), left) and reviewed
+        return export_all(providers_of(wiring._options if wiring is not None else {}), left) and reviewed
 
     def instrument(self, **kwargs: Any) -> Any:
         """Start. After a start that failed, or with `mode="off"`, it can be called again. See the class."""
@@ -163,6 +161,7 @@ class _Wiring:
             end_process(described(error))
 
     def _connect(self) -> None:
+        from draftcritic._observers import recorder_of, with_turns
         from draftcritic._runtime import Runtime, set_current
         from draftcritic.core._enums import Mode
         from draftcritic.integrations.symfonic._agents import SymfonicAgents
@@ -171,7 +170,6 @@ class _Wiring:
         from draftcritic.langchain._install import install
         from draftcritic.settings._model import Settings
         from draftcritic.telemetry._neighbours import capturing_neighbours
-        from draftcritic.telemetry._recorder import TelemetryRecorder
 
         providers = {name: self._options.get(name) for name in _PROVIDERS}
         options = _settings_of(self._options)
@@ -185,15 +183,9 @@ class _Wiring:
         self._enforces = settings.mode is Mode.ENFORCE
         if settings.strict:
             check_package(settings)
-        recorder = TelemetryRecorder(
-            **providers,
-            mode=settings.mode,
-            threshold=settings.confidence_threshold,
-            critic_sku=sku_of(settings.model),
-            rules=settings.rule_ids(),
-        )
-        self._recorder = recorder
-        runtime = self._started = Runtime(settings, self._observer(settings, recorder))
+        self._recorder = recorder_of(settings, **providers)
+        observer, self._turns = with_turns(settings, self._recorder)
+        runtime = self._started = Runtime(settings, observer)
         interceptor = interceptor_for(runtime, settings.mode, settings.streams)
         self._splices = install(interceptor, retrievers=settings.retriever_activation)
         if GRAPHS_NEED_HELP:
@@ -239,16 +231,6 @@ class _Wiring:
         if self._turns is not None:
             self._turns.close()
 
-    def _observer(self, settings: Settings, recorder: TelemetryRecorder) -> FleetObserver:
-        """Return the recorder, with a file of turns besides it when the settings name one."""
-        if settings.record is None:
-            return recorder
-        from draftcritic.record._observer import recording
-        from draftcritic.record._row_file import RowFile
-
-        self._turns = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
-        return recording(recorder, self._turns)
-
 
 def _log_failed_start(error: Exception) -> None:
     """Log type and place of an exception, without its text, which may contain a key."""
@@ -257,23 +239,6 @@ def _log_failed_start(error: Exception) -> None:
     complain(f"draftcritic failed to start and stays off, and no answer is reviewed: {described(error)}")
 
 
-def _providers(options: dict[str, Any]) -> list[Any]:
-    """Return the providers that the plugin writes to: those of `instrument()`, or the global ones."""
-    from opentelemetry import _logs, metrics, trace
-
-    ours = (trace.get_tracer_provider, metrics.get_meter_provider, _logs.get_logger_provider)
-    return [options.get(name) or default() for name, default in zip(_PROVIDERS, ours, strict=True)]
-
-
 def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return those options of `instrument()` that are settings."""
     return {name: value for name, value in options.items() if name not in _NO_SETTINGS}
-
-
-def sku_of(model: Any) -> str | None:
-    """Return the SKU of a configured critic's model; None where each draft's own model is asked."""
-    from draftcritic.core._models import normalise_sku, resolve_model_name
-
-    if model is None:
-        return None
-    return normalise_sku(model.partition(":")[2] if isinstance(model, str) else resolve_model_name(model))

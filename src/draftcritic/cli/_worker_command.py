@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
 
     from draftcritic.fleet._worker import DraftReviewer
-    from draftcritic.review._ports import FleetObserver
     from draftcritic.settings._model import Settings
 
 _EPILOG = """
 Reads the same settings as the agents; policy and critic model are those of the worker. Start it under
 `opentelemetry-instrument` to export what it records. It ends with SIGTERM, after the reviews under way.
 """
-_FLUSH_MS = 5000
-_logger = logging.getLogger("draftcritic")
+_EXPORT_S = 15.0
+"""Seconds that the end of a process gives to the exports of traces, metrics and log records together."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -84,48 +82,20 @@ def _stop_plugin() -> None:
 def _reviewer(settings: Settings) -> DraftReviewer:
     """Return what reviews drafts in a process of the worker."""
     from draftcritic._deliveries import store_of
+    from draftcritic._observers import recorder_of, with_turns
     from draftcritic._runtime import Runtime
     from draftcritic.fleet._cipher import Cipher
     from draftcritic.fleet._done import DoneReviews
     from draftcritic.fleet._worker import DraftReviewer
 
-    runtime = Runtime(settings, _observer(settings))
+    observer, _ = with_turns(settings, recorder_of(settings))
+    runtime = Runtime(settings, observer)
     done = DoneReviews(settings.fleet, settings.spool_hours * 3600, store_of(settings))
     return DraftReviewer(runtime, done, Cipher(settings.fleet_key))
 
 
-def _observer(settings: Settings) -> FleetObserver:
-    from draftcritic.instrumentor import sku_of
-    from draftcritic.telemetry._recorder import TelemetryRecorder
-
-    recorder = TelemetryRecorder(
-        mode=settings.mode,
-        threshold=settings.confidence_threshold,
-        critic_sku=sku_of(settings.model),
-        rules=settings.rule_ids(),
-    )
-    if settings.record is None:
-        return recorder
-    from draftcritic.record._observer import recording
-    from draftcritic.record._row_file import RowFile
-
-    file = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
-    return recording(recorder, file)
-
-
 def _flush() -> None:
     """Export what telemetry has buffered."""
-    from opentelemetry import _logs, metrics, trace
+    from draftcritic.telemetry._export import export_all, providers_of
 
-    providers: list[Callable[[], object]] = [
-        trace.get_tracer_provider,
-        metrics.get_meter_provider,
-        _logs.get_logger_provider,
-    ]
-    for provider in providers:
-        flush = getattr(provider(), "force_flush", None)
-        if flush is not None:
-            try:
-                flush(_FLUSH_MS)
-            except Exception as error:
-                _logger.debug("telemetry could not be flushed: %s", type(error).__name__)
+    export_all(providers_of({}), _EXPORT_S)

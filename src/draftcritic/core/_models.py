@@ -200,6 +200,17 @@ def resolve_model_name(model: Any, reported: str | None = None, requested: str =
     return first
 
 
+def configured_sku(model: Any) -> str | None:
+    """Return the SKU of a configured critic's model; None where each draft's own model is asked.
+
+    Args:
+        model: the setting `model`: `provider:name`, a chat model, or None.
+    """
+    if model is None:
+        return None
+    return normalise_sku(model.partition(":")[2] if isinstance(model, str) else resolve_model_name(model))
+
+
 def reported_model_name(response_metadata: Any) -> str | None:
     """Return the model's name as the provider reported it with an answer; None when it did not.
 

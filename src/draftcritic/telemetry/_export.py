@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from draftcritic.core._exception_place import described
 
 _logger = logging.getLogger("draftcritic")
+
+
+def providers_of(given: Mapping[str, Any]) -> list[Any]:
+    """Return the providers that reviews go to: those given by `instrument()`'s names, or the global ones."""
+    from opentelemetry import _logs, metrics, trace
+
+    return [
+        given.get("tracer_provider") or trace.get_tracer_provider(),
+        given.get("meter_provider") or metrics.get_meter_provider(),
+        given.get("logger_provider") or _logs.get_logger_provider(),
+    ]
 
 
 def export_all(providers: Iterable[Any], timeout: float) -> bool:

@@ -8,15 +8,12 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from draftcritic._observers import recorder_of, with_turns
 from draftcritic._runtime import Runtime, current
 from draftcritic.core._enums import DeliveryKind, Mode, Streams
-from draftcritic.core._models import normalise_sku, resolve_model_name
 from draftcritic.langchain._capture import CapturedDraft, LazyDraft
 from draftcritic.langchain._enforce import interceptor_for
 from draftcritic.langchain._guarded_model import ModelGuard, original_of
-from draftcritic.record._observer import recording
-from draftcritic.record._row_file import RowFile
-from draftcritic.telemetry._recorder import TelemetryRecorder
 
 if TYPE_CHECKING:
     from draftcritic.langchain._interceptors import CaptureFn
@@ -141,7 +138,7 @@ class _Shared:
         key = (*_ids(providers), settings.record)
         observer = self._recorders.get(key)
         if observer is None:
-            observer = self._recorders[key] = _observer(settings, providers)
+            observer = self._recorders[key] = with_turns(settings, recorder_of(settings, **providers))[0]
             while len(self._recorders) > _MOST:
                 self._recorders.popitem(last=False)
         return observer
@@ -149,27 +146,6 @@ class _Shared:
 
 def _ids(providers: Providers) -> tuple[int | None, ...]:
     return tuple(None if provider is None else id(provider) for provider in providers.values())
-
-
-def _observer(settings: Settings, providers: Providers) -> FleetObserver:
-    """Return what writes the reviews down while the plugin does not run."""
-    recorder = TelemetryRecorder(
-        **providers,
-        mode=settings.mode,
-        threshold=settings.confidence_threshold,
-        critic_sku=_sku_of(settings.model),
-        rules=settings.rule_ids(),
-    )
-    if settings.record is None:
-        return recorder
-    file = RowFile(settings.record, settings.record_bytes, settings.record_hours, settings.record_files)
-    return recording(recorder, file)
-
-
-def _sku_of(model: Any) -> str | None:
-    if model is None:
-        return None
-    return normalise_sku(model.partition(":")[2] if isinstance(model, str) else resolve_model_name(model))
 
 
 shared = _Shared()
