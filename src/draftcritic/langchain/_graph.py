@@ -13,11 +13,13 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from draftcritic.core._exception_place import described
 from draftcritic.langchain._capture import EMPTY
 from draftcritic.langchain._method_patches import Splice, is_spliced, splice
+from draftcritic.langchain._stepwise import astepwise, stepwise
 from draftcritic.review._scope import in_graph, scoped
 
 _logger = logging.getLogger(__name__)
@@ -98,45 +100,17 @@ def _in(graph: Any) -> AbstractContextManager[None]:
 
 
 def _named_stream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
-    source = original(graph, *args, **kwargs)
-    while True:
-        with _in(graph):
-            try:
-                item = next(source)
-            except StopIteration:
-                return
-        yield item
+    return stepwise(original(graph, *args, **kwargs), partial(_in, graph))
 
 
-async def _named_astream(
-    original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any
-) -> AsyncGenerator[Any, None]:
-    source = original(graph, *args, **kwargs)
-    while True:
-        with _in(graph):
-            try:
-                item = await source.__anext__()
-            except StopAsyncIteration:
-                return
-        yield item
+def _named_astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+    return astepwise(original(graph, *args, **kwargs), partial(_in, graph))
 
 
 def _astream(original: Callable[..., Any], graph: Any, /, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
     given = args[1] if len(args) > 1 else kwargs.get("config")
-    return _knowing(original(graph, *args, **kwargs), _metadata_of(graph, given))
-
-
-async def _knowing(source: Any, metadata: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
-    try:
-        while True:
-            with scoped(_metadata, metadata):
-                try:
-                    item = await source.__anext__()
-                except StopAsyncIteration:
-                    return
-            yield item
-    finally:
-        await source.aclose()
+    metadata = _metadata_of(graph, given)
+    return astepwise(original(graph, *args, **kwargs), partial(scoped, _metadata, metadata))
 
 
 def _metadata_of(graph: Any, config: Any) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ import functools
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 from draftcritic.langchain._added_messages import Work
@@ -24,6 +25,7 @@ from draftcritic.langchain._boundary import (
 )
 from draftcritic.langchain._guarded_runnable import guarded_runnable
 from draftcritic.langchain._interceptors import GUARD, Interceptor
+from draftcritic.langchain._stepwise import astepwise, stepwise
 from draftcritic.langchain._subclasses import Overrides
 
 _logger = logging.getLogger(__name__)
@@ -198,17 +200,7 @@ def _working_items(method: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **kwargs: Any) -> Iterator[Any]:
         work = Work(args, kwargs)
         args, kwargs = work.arguments
-        source = method(*args, **kwargs)
-        try:
-            while True:
-                with work.step():
-                    try:
-                        item = next(source)
-                    except StopIteration:
-                        return
-                yield item
-        finally:
-            source.close()
+        yield from stepwise(method(*args, **kwargs), work.step)
 
     return called
 
@@ -217,16 +209,8 @@ def _working_async_items(method: Callable[..., Any]) -> Callable[..., Any]:
     async def called(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         work = Work(args, kwargs)
         args, kwargs = work.arguments
-        source = method(*args, **kwargs)
-        try:
-            while True:
-                with work.step():
-                    try:
-                        item = await source.__anext__()
-                    except StopAsyncIteration:
-                        return
+        async with aclosing(astepwise(method(*args, **kwargs), work.step)) as items:
+            async for item in items:
                 yield item
-        finally:
-            await source.aclose()
 
     return called

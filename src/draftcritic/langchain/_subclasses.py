@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from draftcritic.langchain._call import Call, Watch, is_outermost, mark_captured
 from draftcritic.langchain._capture import LazyDraft
 from draftcritic.langchain._interceptors import GUARD, AsyncItems, Interceptor, Items
 from draftcritic.langchain._method_patches import Splice, SpliceError, is_handled, splice
+from draftcritic.langchain._stepwise import astepwise, stepwise
 from draftcritic.langchain._wrapt_patches import Wrap, is_wrapped, wrap
 
 ONE = ("invoke", "ainvoke")
@@ -181,25 +183,15 @@ class OwnMethods:
 
     def _muted(self, source: Any, turn: _Turn) -> Items:
         try:
-            while True:
-                with turn.watch.step():
-                    try:
-                        item = next(source)
-                    except StopIteration:
-                        return
-                yield item
+            yield from stepwise(source, turn.watch.step)
         finally:
             self._count_muted(turn)
 
     async def _amuted(self, source: Any, turn: _Turn) -> AsyncItems:
         try:
-            while True:
-                with turn.watch.step():
-                    try:
-                        item = await source.__anext__()
-                    except StopAsyncIteration:
-                        return
-                yield item
+            async with aclosing(astepwise(source, turn.watch.step)) as items:
+                async for item in items:
+                    yield item
         finally:
             self._count_muted(turn)
 
