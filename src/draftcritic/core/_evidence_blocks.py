@@ -93,6 +93,11 @@ class Evidence:
         """Characters of all texts."""
         return len(self.findings) + sum(len(each.body) for entries in self.entries.values() for each in entries)
 
+    @cached_property
+    def _parts(self) -> _Parts:
+        # A long draft is judged in several prompts, and the texts are the same in each.
+        return _Parts(self.entries)
+
     def shown(self, draft: str, room: int) -> ShownEvidence:
         """Return the blocks that fit into a budget.
 
@@ -107,14 +112,14 @@ class Evidence:
         if not self.entries and not self.findings:
             return ShownEvidence()
         findings = self.findings[: room // 4]
-        parts = _Parts(self.entries)
+        parts = self._parts
         policy = sum(len(each.body) for each in self.entries.get(POLICY, ()))
         whole = policy <= room // 4
-        kept = parts.chosen(draft, room - len(findings), whole_policy=whole, only_related=self.only_related)
+        wanted, kept = parts.chosen(draft, room - len(findings), whole_policy=whole, only_related=self.only_related)
         blocks = parts.blocks(kept)
         if findings:
             blocks[FINDINGS] = findings
-        omitted = sum(len(parts.texts[at][1]) for at in parts.wanted - kept) + len(self.findings) - len(findings)
+        omitted = sum(len(parts.texts[at][1]) for at in wanted - kept) + len(self.findings) - len(findings)
         return ShownEvidence({name: blocks[name] for name in EVIDENCE_FIELDS if name in blocks}, omitted, whole)
 
 
@@ -126,8 +131,6 @@ class _Parts:
 
     def __init__(self, entries: Mapping[str, tuple[Entry, ...]]) -> None:
         self.texts: list[tuple[str, str]] = []
-        self.wanted: set[int] = set()
-        """The indexes of the parts that are shown when there is room."""
         self._heads: list[int] = []
         """For each part the index of its head."""
         for name in EVIDENCE_FIELDS:
@@ -136,27 +139,28 @@ class _Parts:
                 for text in (f"{entry.head}\n" if entry.head else "", *_split(entry.body)):
                     self.texts.append((name, text))
                     self._heads.append(head)
+        self._words = [words_of(text) for _, text in self.texts]
 
-    def chosen(self, draft: str, room: int, *, whole_policy: bool, only_related: bool) -> set[int]:
-        """Return the indexes of the parts that are shown."""
+    def chosen(self, draft: str, room: int, *, whole_policy: bool, only_related: bool) -> tuple[set[int], set[int]]:
+        """Return the indexes of the parts that are shown when there is room, and of those that are shown."""
         strong, weak = checkable_words(draft)
-        found = [words_of(text) & (strong | weak) for _, text in self.texts]
+        found = [words & (strong | weak) for words in self._words]
         often = Counter(word for words in found for word in words)
         scores = [sum((1 if word in strong else _WEAK_WEIGHT) / often[word] for word in words) for words in found]
         related = [bool(words & strong) for words in found]
         fixed = {at for at, (name, _) in enumerate(self.texts) if whole_policy and name == POLICY}
-        self.wanted = {
+        wanted = {
             at
             for at, (name, _) in enumerate(self.texts)
             if self._heads[at] != at and (related[at] or name != EARLIER or not only_related)
         }
-        may = [at for at in self.wanted if len(self.texts[at][1]) <= 2 * _LONGEST_PART]
+        may = [at for at in wanted if len(self.texts[at][1]) <= 2 * _LONGEST_PART]
         ranked = sorted(may, key=lambda at: (not related[at], -scores[at] if related[at] else 0.0, -at))
         # A head is shown with the first part of its text.
         order = [index for at in ranked for index in (self._heads[at], at)]
         kept = picked([text for _, text in self.texts], order, room, fixed)
         bodies = {self._heads[at] for at in kept if self._heads[at] != at}
-        return {at for at in kept if self._heads[at] != at or at in bodies}
+        return wanted, {at for at in kept if self._heads[at] != at or at in bodies}
 
     def blocks(self, kept: Collection[int]) -> dict[str, str]:
         """Return the text of each block that has a part among `kept`."""
