@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from draftcritic.settings._model import Settings
@@ -23,7 +23,7 @@ def start_line(settings: Settings, policy_version: str, capturing: Sequence[str]
         policy_version: the version of the policy.
         capturing: the other instrumentations that record texts of prompts and answers.
     """
-    from draftcritic.core._enums import Mode
+    from draftcritic.core._enums import EvidenceScope, Mode
 
     critic = critic_of(settings)
     waits = settings.background and settings.mode is not Mode.ENFORCE
@@ -32,10 +32,10 @@ def start_line(settings: Settings, policy_version: str, capturing: Sequence[str]
         "no model is asked" if settings.mode is Mode.GATE else f"critic {critic}",
         f"{rules_of(settings)}, policy {policy_version}",
     ]
-    evidence = _word(getattr(settings, "evidence", None))
-    if evidence is not None and settings.mode is not Mode.GATE:
-        parts.append("evidence none" if evidence == "none" else f"evidence of the {evidence} goes to {critic}")
-    parts.append(f"delivery {_word(getattr(settings, 'delivery', None)) or 'memory'}")
+    if settings.mode is not Mode.GATE:
+        none = settings.evidence is EvidenceScope.NONE
+        parts.append("evidence none" if none else f"evidence of the {settings.evidence.value} goes to {critic}")
+    parts.append(f"delivery {settings.delivery.value}")
     if settings.strict:
         parts.append("strict")
     if settings.record is not None:
@@ -83,10 +83,6 @@ def advice(settings: Settings) -> list[str]:
         "`rules` into the file that DRAFTCRITIC_CONFIG names"
     )
     return [line]
-
-
-def _word(value: Any) -> str | None:
-    return None if value is None else str(getattr(value, "value", value))
 
 
 def announce(line: str) -> None:

@@ -283,14 +283,18 @@ class Runtime:
         table = own.agents.get(agent) if agent is not None else None
         return self.settings if table is None or table.model is None else own
 
+    def _model_of(self, settings: Settings) -> tuple[Any, str]:
+        """Return the critic's model of the settings, which name one, and the name that is requested of its provider."""
+        if isinstance(settings.model, str):
+            return self._named(settings), settings.model.partition(":")[2]
+        return settings.model, ""
+
     def named_critic(self, agent: str | None = None) -> CriticModel:
         """Return the critic's model of the settings, for a draft whose own model is in another process."""
-        settings = self._model_settings(agent)
-        configured = settings.model
-        named = isinstance(configured, str)
+        model, requested = self._model_of(self._model_settings(agent))
         return ChatModelCritic(
-            self._named(settings) if named else configured,
-            requested=configured.partition(":")[2] if named else "",
+            model,
+            requested=requested,
             apart=True,
             caller=self._caller,
             own_prompts=self._own_prompts,
@@ -300,18 +304,13 @@ class Runtime:
     def critic_for(self, captured: CapturedDraft) -> CriticModel:
         """Return the critic's model for a draft."""
         settings = self._model_settings(self._agent(captured))
-        configured = settings.model
-        if configured is None:
-            model, requested = captured.model, ""
-        elif isinstance(configured, str):
-            model, requested = self._named(settings), configured.partition(":")[2]
-        else:
-            model, requested = configured, ""
+        configured = settings.model is not None
+        model, requested = self._model_of(settings) if configured else (captured.model, "")
         return ChatModelCritic(
             model,
             requested=requested,
             loop=captured.loop,
-            apart=configured is not None,
+            apart=configured,
             caller=self._caller,
             own_prompts=self._own_prompts,
             own_loop=self._own_loop,

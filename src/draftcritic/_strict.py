@@ -71,6 +71,11 @@ def may_be_strict(options: Mapping[str, Any], environ: Mapping[str, str]) -> boo
         return False
 
 
+def provider_in(model: str) -> str:
+    """Return the provider that a model's name begins with, in the spelling of LangChain."""
+    return model.partition(":")[0].replace("-", "_").lower()
+
+
 def missing_package(model: Any) -> str | None:
     """Return the distribution that the critic's model by name needs and that is not installed; None when all is there.
 
@@ -79,7 +84,7 @@ def missing_package(model: Any) -> str | None:
     """
     if not isinstance(model, str):
         return None
-    modules = ["langchain", _PACKAGES.get(model.partition(":")[0].replace("-", "_").lower())]
+    modules = ["langchain", _PACKAGES.get(provider_in(model))]
     for module in modules:
         if module is not None and find_spec(module) is None:
             return module.replace("_", "-")

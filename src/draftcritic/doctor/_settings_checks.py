@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from draftcritic._announcement import advice, critic_of, rules_of
-from draftcritic._strict import missing_package
+from draftcritic._strict import missing_package, provider_in
 from draftcritic.core._enums import Mode
 from draftcritic.core._exception_place import described, qualified_name
 from draftcritic.core._review import Failed, Judged
@@ -110,8 +110,7 @@ def critic(settings: Settings, *, calls: bool) -> Iterator[Finding]:
 
 
 def _key(settings: Settings) -> Iterator[Finding]:
-    provider = str(settings.model).partition(":")[0].replace("-", "_")
-    names = _KEYS.get(provider)
+    names = _KEYS.get(provider_in(str(settings.model)))
     if names is None or any("key" in name or "token" in name for name in settings.model_kwargs):
         return
     present = next((name for name in names if os.environ.get(name)), None)

@@ -12,9 +12,9 @@ from pathlib import Path
 from draftcritic.core._exception_place import described
 from draftcritic.fleet._owner import OwnedFolder, others
 from draftcritic.fleet._segments import Entry, Mark
+from draftcritic.review._background import QUEUE_FULL
 from draftcritic.review._lifecycle import after_fork
 
-QUEUE_FULL = "queue_full"
 EXPIRED = "expired"
 DAMAGED = "damaged"
 _logger = logging.getLogger(__name__)
