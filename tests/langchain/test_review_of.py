@@ -12,8 +12,8 @@ import pytest
 from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import END, START, MessagesState, StateGraph
 from support.chat import Chat, StreamingChat
+from support.paths import graph
 from support.sdk import Telemetry
 
 import draftcritic
@@ -41,14 +41,6 @@ def start() -> Iterator[Callable[..., Telemetry]]:
 
     yield started
     DraftCriticInstrumentor().uninstrument()
-
-
-def graph(node: Any) -> Any:
-    builder = StateGraph(MessagesState)
-    builder.add_node("model", node)
-    builder.add_edge(START, "model")
-    builder.add_edge("model", END)
-    return builder.compile()
 
 
 def merged(chunks: Any) -> Any:
