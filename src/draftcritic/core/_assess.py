@@ -110,8 +110,10 @@ def _requested(turn: Turn, policy: Policy, support: Support, found: Findings | N
     if label != own:
         yield from (reason for reason, word in _INTENTS.items() if word == label)
         if found and own != "action" and all(finding.kind == "intent_action_no_tool" for finding in found):
-            yield from (GateReason.FABRICATION,) * _has_finding(found, policy)
-            yield from (GateReason.DOUBT,) * _has_doubt(found, policy)
+            if _has_finding(found, policy):
+                yield GateReason.FABRICATION
+            if _has_doubt(found, policy):
+                yield GateReason.DOUBT
 
 
 def _has_finding(found: Findings | None, policy: Policy) -> bool:

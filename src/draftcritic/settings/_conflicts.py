@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from draftcritic.core._confidence import COLD_START
 from draftcritic.core._enums import DeliveryKind, Mode
-from draftcritic.core._models import normalise_sku, resolve_model_name
+from draftcritic.core._models import configured_sku
 from draftcritic.core._secrets import HIDDEN, is_secret_name, masked
 from draftcritic.settings._display import shown
 from draftcritic.settings._fields import Problem, allowed
@@ -180,12 +180,10 @@ def _unqualified(settings: Settings) -> Iterator[str]:
     """Yield a warning for a critic that enforces and is not known to judge well."""
     if settings.mode is not Mode.ENFORCE:
         return
-    model = settings.model
-    name = model.partition(":")[2] if isinstance(model, str) else resolve_model_name(model)
-    sku = normalise_sku(name)
-    known = bool(settings.qualified_models) if model is None else sku in settings.qualified_models
+    sku = configured_sku(settings.model)
+    known = bool(settings.qualified_models) if sku is None else sku in settings.qualified_models
     if not known:
-        critic = "the model that wrote the draft" if model is None else sku
+        critic = "the model that wrote the draft" if sku is None else sku
         yield (
             f"mode = enforce replaces answers by the verdict of a critic ({critic}) that is not known to judge well; "
             "run `draftcritic qualify`, and name the model in `qualified_models` when it passes"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
@@ -14,7 +13,8 @@ from weakref import WeakSet
 from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, TraceState
+from opentelemetry.trace import Span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from draftcritic.telemetry import names
 
@@ -67,25 +67,21 @@ def capture_origin(run_id: Any = None) -> Origin:
     return Origin(context, evaluated, bool(context.get(_SUPPRESSED) or context.get(_SUPPRESSED_BEFORE)))
 
 
-_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-_STATE, _EVALUATED, _SUPPRESSES = "tracestate", "evaluated", "suppressed"
-_PARENT = "traceparent"
+_W3C = TraceContextTextMapPropagator()
+_PARENT, _STATE, _EVALUATED, _SUPPRESSES = "traceparent", "tracestate", "evaluated", "suppressed"
 
 
 def pack_origin(origin: Any) -> dict[str, str]:
     """Return an origin in the form of W3C's trace context; empty for what is no origin."""
     if not isinstance(origin, Origin):
         return {}
-    packed = {}
-    parent = trace.get_current_span(origin.context).get_span_context()
-    if parent.is_valid:
-        packed[_PARENT] = _traceparent(parent)
-        if parent.trace_state:
-            packed[_STATE] = parent.trace_state.to_header()
+    packed: dict[str, str] = {}
+    _W3C.inject(packed, origin.context)
     if origin.evaluated is not None:
-        evaluated = trace.get_current_span(origin.evaluated).get_span_context()
-        if evaluated.is_valid:
-            packed[_EVALUATED] = _traceparent(evaluated)
+        evaluated: dict[str, str] = {}
+        _W3C.inject(evaluated, origin.evaluated)
+        if _PARENT in evaluated:
+            packed[_EVALUATED] = evaluated[_PARENT]
     if origin.suppressed:
         packed[_SUPPRESSES] = "1"
     return packed
@@ -93,23 +89,10 @@ def pack_origin(origin: Any) -> dict[str, str]:
 
 def unpack_origin(packed: Mapping[str, str]) -> Origin:
     """Return the origin of `pack_origin`. Flags stay as they were: what was not sampled is not sampled here."""
-    state = TraceState.from_header([packed[_STATE]]) if packed.get(_STATE) else None
-    context = _remote(packed.get(_PARENT, ""), state) or Context()
-    evaluated = _remote(packed.get(_EVALUATED, ""), state)
-    return Origin(context, evaluated, bool(packed.get(_SUPPRESSES)))
-
-
-def _traceparent(span: SpanContext) -> str:
-    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"
-
-
-def _remote(traceparent: str, state: TraceState | None) -> Context | None:
-    found = _TRACEPARENT.fullmatch(traceparent)
-    if found is None:
-        return None
-    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
-    span = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags), trace_state=state)
-    return trace.set_span_in_context(NonRecordingSpan(span), Context()) if span.is_valid else None
+    state = packed.get(_STATE, "")
+    parent = _W3C.extract({_PARENT: packed.get(_PARENT, ""), _STATE: state}, Context())
+    evaluated = _W3C.extract({_PARENT: packed.get(_EVALUATED, ""), _STATE: state}, Context())
+    return Origin(parent, evaluated or None, bool(packed.get(_SUPPRESSES)))
 
 
 def _is_model_call(span: Span) -> bool:

@@ -241,10 +241,8 @@ class Metrics:
 
     def _found(self, review: Review, context: Context) -> None:
         """Count findings, doubts, and doubts that the critic's model made findings."""
-        source = VerdictSource.FABRICATION
         for finding in (*review.assessment.sure_findings, *review.confirmed):
-            if finding.is_doubt:
-                source = VerdictSource.REFLECTION
+            source = VerdictSource.REFLECTION if finding.is_doubt else VerdictSource.FABRICATION
             labels = {names.ACTION: review.action.value, names.VERDICT_SOURCE: source.value}
             self._fabrications.add(1, {names.KIND: self._kind(finding), **labels}, context)
         judged = review.reflection
