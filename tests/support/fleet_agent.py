@@ -56,6 +56,8 @@ def work(name: str, count: int) -> None:
 def main() -> None:
     count, seconds, threads = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["1"])[0])
     _broker.MOST_MESSAGES = int(os.environ.get("MOST_MESSAGES", _broker.MOST_MESSAGES))
+    # A shell that starts commands in the background has them ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plugin = DraftCriticInstrumentor()
     plugin.instrument(model=Slow(seconds=seconds))
     writers = [threading.Thread(target=work, args=(f"{os.getpid()}-{at}", count)) for at in range(threads)]

@@ -149,6 +149,7 @@ def serve(session: LabelSession, port: int, announce: Callable[[str], None]) -> 
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen()  # a browser that is faster than the start of the server waits for it
         port = listening.getsockname()[1]
         config = uvicorn.Config(page(session, token, port), log_level="warning", access_log=False, lifespan="off")
         announce(f"http://127.0.0.1:{port}/{token}/")
