@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from draftcritic.labels import LabelSession, page, pieces, read_labels
+from draftcritic.labels import LabelSession, page, pieces, read_labels, serve
 from draftcritic.replay import Replayed, Run
 from draftcritic.turns import Finding, Message, ToolCall, TurnRow
 
@@ -171,6 +172,20 @@ async def test_the_terminal_shows_the_same_and_takes_keys(files: tuple[Path, Pat
         await pilot.press("u")
     session.close()
     assert sorted(label.label for label in read_labels([files[1]]).labels.values()) == ["approve", "unsure"]
+
+
+def test_the_address_is_open_when_it_is_shown(session: LabelSession) -> None:
+    class ShownError(Exception):
+        pass
+
+    def visit(url: str) -> None:
+        found = re.search(r":(\d+)/", url)
+        assert found is not None
+        socket.create_connection(("127.0.0.1", int(found[1])), timeout=5).close()
+        raise ShownError
+
+    with pytest.raises(ShownError):
+        serve(session, 0, visit)
 
 
 @contextmanager
