@@ -48,6 +48,11 @@ _EXTRA_LINES = [
 ]
 
 
+def spooled(folder: Path) -> dict[str, str]:
+    """Return the environment in which drafts wait in files: only then is there data about them."""
+    return {"DRAFTCRITIC_DELIVERY": "spool", "DRAFTCRITIC_SPOOL_DIR": str(folder)}
+
+
 @dataclass(frozen=True)
 class Agent:
     """How to run the agent.

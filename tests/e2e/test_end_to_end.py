@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from e2e.agents import PLANTED, SERVICE, Agent
+from e2e.agents import PLANTED, SERVICE, Agent, spooled
 from e2e.conftest import Detail, Plain, Stack
 from e2e.handmade import SERVICE as HANDMADE
 from e2e.handmade import send_planted
@@ -40,13 +40,14 @@ EXPORTED = {
 
 
 @pytest.fixture(scope="session")
-def observed(stack: Stack, agent: Agent) -> subprocess.CompletedProcess[str]:
+def observed(stack: Stack, agent: Agent, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """The agent's run with its telemetry sent to the stack.
 
     Metrics leave once, at the end: a data point carries the exemplars since the export before, so those of an export
     that is followed by another within Prometheus' scrape interval are never scraped.
     """
-    return agent.run(stack.otlp, OTEL_METRIC_EXPORT_INTERVAL="600000")
+    spool = spooled(tmp_path_factory.mktemp("spool"))
+    return agent.run(stack.otlp, OTEL_METRIC_EXPORT_INTERVAL="600000", **spool)
 
 
 def test_the_agent_answers_as_it_does_without_the_stack(

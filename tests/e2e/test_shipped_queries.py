@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from e2e.agents import Agent
+from e2e.agents import Agent, spooled
 from e2e.conftest import Detail, Stack
 from e2e.peers import eventually, get
 from generate._queries import EVERYTHING, MAY_BE_EMPTY, PanelQuery, panels_of, queries_of
@@ -46,11 +46,12 @@ ONLY_IN_ENFORCE = {"draftcritic:exposed:increase1h"}
 
 
 @pytest.fixture(scope="session")
-def watched(stack: Stack, agent: Agent) -> None:
+def watched(stack: Stack, agent: Agent, tmp_path_factory: pytest.TempPathFactory) -> None:
     """One process is asked round after round: counters have to be seen growing."""
     seen = f'sum(draftcritic_reviews_total{{service_name="{SERVICE}"}})'
     before = 0.0
-    with agent.stepwise(stack.otlp, OTEL_SERVICE_NAME=SERVICE, OTEL_METRIC_EXPORT_INTERVAL="500") as steps:
+    spool = spooled(tmp_path_factory.mktemp("spool"))
+    with agent.stepwise(stack.otlp, OTEL_SERVICE_NAME=SERVICE, OTEL_METRIC_EXPORT_INTERVAL="500", **spool) as steps:
         for number in range(ROUNDS):
             for turn in 2 * TURNS:
                 steps.ask(turn, f"thread-{number}")
