@@ -109,7 +109,7 @@ def test_what_is_no_draft_of_this_release_is_a_dead_letter(deployment: Fleet) ->
         {"draft": 7},
         None,
         {"form": "fernet", "draft": "abc"},
-        Cipher().sealed(draft(5)[1]),  # the id of another draft
+        Cipher().sealed(draft(99)[1]),  # the id of another draft
     ]
     for number, body in enumerate(bodies):
         send(deployment, f"{number:032x}", body)
