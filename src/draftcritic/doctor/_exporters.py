@@ -62,15 +62,15 @@ def _sent(signal: str, exporter: str, entry: importlib.metadata.EntryPoint) -> F
     if not exporter.startswith("otlp"):
         return note("exporters", f"a {kind} goes to {exporter}, which is not tested")
     where = masked(_setting(signal, "ENDPOINT") or f"localhost:{4317 if exporter.endswith('grpc') else 4318}")
-    with _Heard() as heard:
+    with _CapturedLog() as logged:
         try:
             accepted = _SENDERS[signal](entry.load())
         except Exception as error:
             accepted = False
-            heard.lines.append(described(error))
+            logged.lines.append(described(error))
     if accepted:
         return ok("exporters", f"{where} accepted a test {kind} ({exporter})")
-    said = f": {heard.cause}" if heard.cause else ""
+    said = f": {logged.cause}" if logged.cause else ""
     remedy = _remedy(signal, exporter, where)
     return fault("exporters", f"{where} did not accept a test {kind} ({exporter}){said}", remedy)
 
@@ -142,7 +142,7 @@ _SENDERS: dict[str, Callable[[Callable[..., Any]], bool]] = {
 }
 
 
-class _Heard(logging.Handler):
+class _CapturedLog(logging.Handler):
     """Keeps what the exporters log, instead of the terminal."""
 
     def __init__(self) -> None:
