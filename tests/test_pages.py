@@ -91,3 +91,9 @@ def test_a_name_of_a_page_is_a_setting_or_a_command(page: str) -> None:
     text = text_of(page)
     assert {name.lower() for name in re.findall(r"DRAFTCRITIC_([A-Z_]+)", text)} <= set(Settings.model_fields)
     assert shutil.which("sh")
+
+
+def test_each_page_is_in_the_navigation_of_the_site() -> None:
+    named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    docs = ROOT / "docs"
+    assert {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - named == set()
