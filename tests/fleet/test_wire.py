@@ -9,7 +9,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from draftcritic.core._assess import assess
@@ -63,6 +63,7 @@ turns_arguments: dict[str, Any] = {
 turns = st.builds(Turn, **turns_arguments)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(turns)
 def test_every_field_of_a_turn_arrives_as_it_was(turn: Turn) -> None:
     message = DraftMessage("a" * 32, turn, {"traceparent": "00-1"}, 12.5, "shop", complete=False, error="a.B")
@@ -71,7 +72,7 @@ def test_every_field_of_a_turn_arrives_as_it_was(turn: Turn) -> None:
 
 def test_no_field_of_a_turn_is_left_out_here() -> None:
     names = {each.name for each in fields(Turn)}
-    assert names == set(turns_arguments), "a field is new: raise SCHEMA, and let _wire and this test know it"
+    assert names == set(turns_arguments), "a field is new: let _wire and this test know it; see docs/upgrading.md"
     assert {*_wire._TEXTS, *_wire._FLAGS, *_wire._LOGS, *_wire._CALLS, *_wire._OPTIONAL_TEXTS} | {
         *_wire._INTENTS,
         *_wire._OTHERS,
@@ -130,10 +131,8 @@ def turn_with(**changes: Any) -> bytes:
     [
         (broken(v=SCHEMA + 1), f"schema version {SCHEMA + 1}; this release reads {SCHEMA}"),
         (broken(v=None), "schema version None"),
-        (broken(extra=1), "fields that differ: extra"),
         (broken(id=7), "id is int"),
         (broken(created=True), "created is bool"),
-        (turn_with(extra=1), "fields of the turn that differ: extra"),
         (turn_with(draft=None), "turn.draft is NoneType"),
         (turn_with(tool_calls=[1]), "turn.tool_calls has an item that is no object"),
         (turn_with(sources=["a", 1]), "turn.sources is no list of its kind"),
@@ -150,10 +149,18 @@ def test_what_is_no_draft_of_this_schema_is_an_error(data: bytes, said: str) -> 
         decode(data)
 
 
-def test_a_missing_field_is_an_error() -> None:
+@pytest.mark.parametrize("name", ["id", "created", "service", "complete", "error", "origin", "turn"])
+def test_a_missing_field_of_the_envelope_is_an_error(name: str) -> None:
     whole = json.loads(broken())
-    del whole["turn"]["exposed"]
-    with pytest.raises(MessageError, match="exposed"):
+    del whole[name]
+    with pytest.raises(MessageError, match=f"missing: {name}"):
+        decode(json.dumps(whole))
+
+
+def test_a_turn_without_a_draft_is_an_error() -> None:
+    whole = json.loads(broken())
+    del whole["turn"]["draft"]
+    with pytest.raises(MessageError, match="draft is missing"):
         decode(json.dumps(whole))
 
 

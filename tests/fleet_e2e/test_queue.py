@@ -153,6 +153,36 @@ def test_a_late_duplicate_is_recorded_as_shared_and_asks_no_model(deployment: Fl
         assert {span.attributes["draftcritic.verdict"] for span in spans} == {"approve"}
 
 
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+def test_a_review_belongs_to_the_drafts_trace_and_the_workers_span_links_to_it(deployment: Fleet) -> None:
+    with OtlpReceiver() as receiver:
+        id_ = "d" * 32
+        message = DraftMessage(id_, Turn("It costs 12 euros."), {"traceparent": f"00-{TRACE}-{SPAN}-01"}, time.time())
+        send(deployment, id_, Cipher().sealed(encode(message)))
+        deployment.worker(EXPORT="1", OTEL_EXPORTER_OTLP_ENDPOINT=receiver.endpoint, OTEL_METRICS_EXPORTER="none")
+        name = f"process {deployment.queue.name}"
+        wait_for(lambda: {"draftcritic.review", name} <= {span.name for span in receiver.spans})
+    (review,) = [span for span in receiver.spans if span.name == "draftcritic.review"]
+    (worker,) = [span for span in receiver.spans if span.name == name]
+    assert (review.trace_id, review.parent_id) == (TRACE, SPAN)
+    assert worker.trace_id != TRACE
+    assert not worker.parent_id
+    assert worker.links == ((TRACE, SPAN),)
+
+
+def test_workers_review_the_drafts_of_releases_with_more_and_with_fewer_fields(deployment: Fleet) -> None:
+    newer, older = json.loads(draft(1, "It costs 12 euros, newer.")[1]), json.loads(draft(2, "It costs 12 euros.")[1])
+    newer["turn"]["mood"] = newer["priority"] = "calm"
+    del older["turn"]["agent"], older["turn"]["hearsay"]
+    for whole in (newer, older):
+        send(deployment, whole["id"], Cipher().sealed(json.dumps(whole).encode()))
+    deployment.worker()
+    wait_for(lambda: deployment.reviewed() == {"It costs 12 euros, newer.": 1, "It costs 12 euros.": 1})
+    assert deployment.letters() == []
+
+
 def test_a_full_queue_pushes_back_into_the_spool(deployment: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     channel = deployment.connection.default_channel
     live = deployment.queue.live()

@@ -112,8 +112,12 @@ class Fleet:
 
     def letters(self) -> list[Any]:
         """Take the messages out of the queue of dead letters."""
+        return self.take(self.queue.dead_name)
+
+    def take(self, name: str = "") -> list[Any]:
+        """Take the messages out of a queue."""
         channel, found = self.connection.default_channel, []
-        while (message := channel.basic_get(self.queue.dead_name, no_ack=True)) is not None:
+        while (message := channel.basic_get(name or self.queue.name, no_ack=True)) is not None:
             found.append(message)
         return found
 

@@ -15,9 +15,11 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from support import jumping_clock
 
 from draftcritic import DraftCriticInstrumentor
 from draftcritic.fleet import _broker
+from draftcritic.telemetry._recorder import TelemetryRecorder
 
 
 class Writer(BaseChatModel):
@@ -53,7 +55,22 @@ def work(name: str, count: int) -> None:
         time.sleep(float(os.environ.get("PAUSE", "0")))
 
 
+def note_drops(path: str) -> None:
+    """Append the reason of each dropped draft to a file: a killed process has not exported its counter."""
+    counted = TelemetryRecorder.dropped
+
+    def dropped(self: TelemetryRecorder, reason: str) -> None:
+        with open(path, "a", encoding="utf-8") as drops:  # noqa: PTH123 - one write with O_APPEND
+            drops.write(f"{reason}\n")
+        counted(self, reason)
+
+    TelemetryRecorder.dropped = dropped  # type: ignore[method-assign]
+
+
 def main() -> None:
+    jumping_clock.install()
+    if os.environ.get("DROPS"):
+        note_drops(os.environ["DROPS"])
     count, seconds, threads = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["1"])[0])
     _broker.MOST_MESSAGES = int(os.environ.get("MOST_MESSAGES", _broker.MOST_MESSAGES))
     # A shell that starts commands in the background has them ignore it.

@@ -6,7 +6,8 @@ import os
 import sys
 import time
 
-from support.fleet_agent import Slow
+from support import jumping_clock
+from support.fleet_agent import Slow, note_drops
 
 import draftcritic.cli
 from draftcritic import _deliveries
@@ -35,6 +36,9 @@ def export() -> None:
 
 
 def main() -> int:
+    jumping_clock.install()
+    if os.environ.get("DROPS"):
+        note_drops(os.environ["DROPS"])
     _deliveries._TIME_LIMIT_S = float(os.environ.get("TIME_LIMIT", _deliveries._TIME_LIMIT_S))
     seconds = float(os.environ.get("SECONDS_PER_REVIEW", "0"))
     _broker.MOST_MESSAGES = int(os.environ.get("MOST_MESSAGES", _broker.MOST_MESSAGES))

@@ -56,6 +56,7 @@ def fleet(harness: Harness) -> None:
     harness.recorder.delivered(12.5, True)
     harness.recorder.dead_lettered("schema")
     harness.recorder.budget_local()
+    harness.recorder.other_release(newer=True, older=False)
     harness.recorder.watch_spool(lambda: (2048, 3.5))
     harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
 
@@ -76,6 +77,7 @@ def test_a_fleet_is_counted(harness: Harness) -> None:
     }
     assert harness.values("draftcritic.redelivered") == {labels(): 1}
     assert harness.values("draftcritic.budget.local") == {labels(): 1}
+    assert harness.values("draftcritic.other_release") == {labels(reason="newer"): 1, labels(reason="older"): 0}
     (age,) = harness.points("draftcritic.queue.age").values()
     assert (age.count, age.sum) == (2, 12.5)
     ((info, value),) = harness.values("draftcritic.info").items()
@@ -113,6 +115,7 @@ def test_a_fleet_is_counted(harness: Harness) -> None:
         ("draftcritic.redelivered", Sum, "{draft}"),
         ("draftcritic.dead_lettered", Sum, "{draft}"),
         ("draftcritic.budget.local", Sum, "{call}"),
+        ("draftcritic.other_release", Sum, "{draft}"),
     ],
 )
 def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:
@@ -126,7 +129,7 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 22
+    assert len(harness.metrics()) == 23
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:

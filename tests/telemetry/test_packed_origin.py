@@ -75,3 +75,56 @@ def test_a_draft_without_a_trace_begins_its_own(telemetry: Telemetry, packed: di
 
 def test_what_is_no_origin_packs_to_nothing() -> None:
     assert pack_origin(None) == {}
+
+
+def test_a_workers_span_has_a_trace_of_its_own_and_a_link_to_the_draft(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    tracer = telemetry.providers["tracer_provider"].get_tracer("app")
+    with tracer.start_as_current_span("chat") as span:
+        packed = recorder.packed(recorder.capture())
+    with recorder.processing(packed, "reviews", "a" * 32):
+        recorder.begin(TURN, recorder.unpacked(packed)).finish(skipped())
+        assert trace.get_current_span().get_span_context().is_valid
+    assert not trace.get_current_span().get_span_context().is_valid
+    (worker,) = [each for each in telemetry.spans if each.name == "process reviews"]
+    (review,) = [each for each in telemetry.spans if each.name == "draftcritic.review"]
+    draft = span.get_span_context()
+    assert worker.parent is None
+    assert worker.kind is trace.SpanKind.CONSUMER
+    assert worker.context.trace_id != draft.trace_id
+    assert [(link.context.trace_id, link.context.span_id) for link in worker.links] == [(draft.trace_id, draft.span_id)]
+    assert worker.attributes == {
+        "messaging.system": "rabbitmq",
+        "messaging.operation.type": "process",
+        "messaging.operation.name": "process",
+        "messaging.destination.name": "reviews",
+        "messaging.message.id": "a" * 32,
+    }
+    assert review.context.trace_id == draft.trace_id
+
+
+def test_a_draft_of_an_unsampled_trace_has_no_workers_span(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    packed = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+    with recorder.processing(packed, "reviews", "a" * 32):
+        pass
+    with recorder.processing({"suppressed": "1"}, "reviews", "a" * 32):
+        pass
+    assert telemetry.spans == []
+
+
+def test_a_draft_without_a_trace_has_a_workers_span_without_a_link(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    with recorder.processing({}, "reviews", "a" * 32):
+        pass
+    (worker,) = telemetry.spans
+    assert worker.links == ()
+
+
+def test_what_a_review_raises_goes_through_the_workers_span(telemetry: Telemetry) -> None:
+    recorder = TelemetryRecorder(**telemetry.providers)
+    with pytest.raises(KeyError, match="secret"), recorder.processing({}, "reviews", "a" * 32):
+        raise KeyError("secret")
+    (worker,) = telemetry.spans
+    assert worker.events == ()
+    assert "secret" not in str(worker.status.description)

@@ -71,6 +71,7 @@ def everything() -> Harness:
     harness.recorder.delivered(12.5, True)
     harness.recorder.dead_lettered("schema")
     harness.recorder.budget_local()
+    harness.recorder.other_release(newer=True, older=True)
     harness.recorder.watch_spool(lambda: (2048, 3.5))
     harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
     return harness

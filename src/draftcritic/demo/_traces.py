@@ -43,6 +43,7 @@ class Span:
         attributes: As sent.
         events: Names of its events, in order.
         is_error: Its status is ERROR.
+        links: Trace and span ids of the spans that it links to.
     """
 
     trace_id: str
@@ -55,6 +56,7 @@ class Span:
     attributes: Mapping[str, Value]
     events: tuple[str, ...] = ()
     is_error: bool = False
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -110,6 +112,7 @@ def spans_of(request: ExportTraceServiceRequest) -> Iterator[Span]:
                     attributes=_attributes(span.attributes),
                     events=tuple(event.name for event in span.events),
                     is_error=span.status.code == Status.STATUS_CODE_ERROR,
+                    links=tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links),
                 )
 
 

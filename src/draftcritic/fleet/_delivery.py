@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from draftcritic.core._exception_place import described
 from draftcritic.fleet._memory import CapturedSource, Wanted
+from draftcritic.fleet._releases import note_release
 from draftcritic.fleet._segments import Entry, Mark
 from draftcritic.fleet._spool import Spool
 from draftcritic.fleet._wire import DraftMessage, MessageError, decode, encode
@@ -74,6 +75,7 @@ class ReviewSink:
     def deliver(self, message: DraftMessage, payload: bytes, wanted: Wanted, *, again: bool) -> bool:  # noqa: ARG002 - the port's signature
         """Review a draft. See `Sink`."""
         self._observer.delivered(time.time() - message.created, again)
+        note_release(message, self._observer)
         claimed = False
 
         def claim() -> bool:

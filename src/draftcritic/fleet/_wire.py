@@ -6,13 +6,15 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any
 
 from draftcritic.core._turn import Earlier, IntentVerdict, Turn
 
 SCHEMA = 1
-"""Raised by every change of the form. A reader of another version puts the draft aside and guesses nothing."""
+"""Raised when a reader without the change would misread a draft. A reader of another version puts the draft aside and
+guesses nothing. A new field with a default leaves it as it is; see docs/upgrading.md."""
 _NODE_FIELDS = ("score", "weight", "tags", "properties")
 """The fields of nodes and edges that the gate reads; see `draftcritic.core._confidence`."""
 _LOGS = ("activation", "retrieved", "requested")
@@ -53,6 +55,8 @@ class DraftMessage:
         service: the service that wrote the draft.
         complete: False for a stream that was not read to its end.
         error: the qualified name of the exception that kept the turn from being read; empty without one.
+        unknown: names of fields that were ignored because this release does not know them: its writer is newer.
+        missing: names of fields that got their default: its writer is older.
     """
 
     id: str
@@ -62,6 +66,8 @@ class DraftMessage:
     service: str = ""
     complete: bool = True
     error: str = ""
+    unknown: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def encode(message: DraftMessage) -> bytes:
@@ -91,10 +97,10 @@ def encode(message: DraftMessage) -> bytes:
 
 
 def decode(data: bytes | str) -> DraftMessage:
-    """Return the message of `encode`.
+    """Return the message of `encode`, also of a release that knew more or fewer fields of a turn.
 
     Raises:
-        MessageError: the bytes are no JSON, have another schema version, or lack or add a field.
+        MessageError: the bytes are no JSON, have another schema version, or lack a field that has no default.
     """
     try:
         whole = json.loads(data)
@@ -104,20 +110,23 @@ def decode(data: bytes | str) -> DraftMessage:
         raise MessageError("not a JSON object")
     if whole.get("v") != SCHEMA:
         raise MessageError(f"schema version {str(whole.get('v'))[:20]}; this release reads {SCHEMA}")
-    if whole.keys() != _FIELDS:
-        raise MessageError(f"fields that differ: {_shown(whole.keys() ^ _FIELDS)}")
+    if not whole.keys() >= _FIELDS:
+        raise MessageError(f"fields that are missing: {_shown(_FIELDS - whole.keys())}")
     for name, kind in _KINDS.items():
         if not isinstance(whole[name], kind) or (kind is not bool and isinstance(whole[name], bool)):
             raise MessageError(f"{name} is {type(whole[name]).__name__}")
     origin = {str(key): str(value) for key, value in whole["origin"].items()}
+    seen = _Seen(sorted(whole.keys() - _FIELDS))
     return DraftMessage(
         id=whole["id"],
-        turn=_turn(whole["turn"]),
+        turn=_turn(whole["turn"], seen),
         origin=origin,
         created=float(whole["created"]),
         service=whole["service"],
         complete=whole["complete"],
         error=whole["error"],
+        unknown=tuple(seen.unknown),
+        missing=tuple(seen.missing),
     )
 
 
@@ -134,10 +143,34 @@ _KINDS: dict[str, Any] = {
 _FIELDS = {"v", *_KINDS}
 
 
-def _turn(values: dict[str, Any]) -> Turn:
-    names = {each.name for each in _TURN}
-    if values.keys() != names:
-        raise MessageError(f"fields of the turn that differ: {_shown(values.keys() ^ names)}")
+class _Seen:
+    """Fields of a message that differ from those of this release."""
+
+    def __init__(self, unknown: list[str]) -> None:
+        self.unknown = dict.fromkeys(unknown)
+        self.missing: dict[str, None] = {}
+
+    def known(self, value: dict[str, Any], kind: Any, place: str) -> dict[str, Any]:
+        """Return a value with only the fields of a dataclass, and note those that it has more or fewer."""
+        names = [each.name for each in fields(kind)]
+        self.unknown.update({f"{place}.{name}": None for name in value if name not in names})
+        self.missing.update({f"{place}.{name}": None for name in names if name not in value})
+        return {name: value[name] for name in names if name in value}
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Return the fields of a turn that may be missing, as an empty turn travels."""
+    turn: dict[str, Any] = json.loads(encode(DraftMessage("", Turn(""))))["turn"]
+    del turn["draft"]
+    return turn
+
+
+def _turn(values: dict[str, Any], seen: _Seen) -> Turn:
+    values = seen.known(values, Turn, "turn")
+    if "draft" not in values:
+        raise MessageError("turn.draft is missing")
+    values = {**_defaults(), **values}
     read: dict[str, Any] = {name: values[name] for name in _OTHERS}
     for names_of_kind, kind in ((_TEXTS, str), (_FLAGS, bool), (_LOGS, dict), (_CALLS, list)):
         for name in names_of_kind:
@@ -149,13 +182,13 @@ def _turn(values: dict[str, Any]) -> Turn:
             raise MessageError(f"turn.{name} has an item that is no object")
         read[name] = tuple(read[name])
     read["sources"] = tuple(_list_of(str, values, "sources"))
-    read["earlier"] = tuple(_earlier(each) for each in _list_of(dict, values, "earlier"))
+    read["earlier"] = tuple(_earlier(each, seen) for each in _list_of(dict, values, "earlier"))
     for name in _OPTIONAL_TEXTS:
         if not isinstance(values[name], (str, type(None))):
             raise MessageError(f"turn.{name} is {type(values[name]).__name__}")
         read[name] = values[name]
     for name in _INTENTS:
-        read[name] = _intent(values[name], name)
+        read[name] = _intent(values[name], name, seen)
     return Turn(**read)
 
 
@@ -165,17 +198,18 @@ def _list_of(kind: type, values: dict[str, Any], name: str) -> list[Any]:
     return list(values[name])
 
 
-def _earlier(value: dict[str, Any]) -> Earlier:
-    if value.keys() != {each.name for each in fields(Earlier)}:
-        raise MessageError("turn.earlier has an item that is no message")
-    return Earlier(**value)
+def _earlier(value: dict[str, Any], seen: _Seen) -> Earlier:
+    try:
+        return Earlier(**seen.known(value, Earlier, "earlier"))
+    except TypeError:
+        raise MessageError("turn.earlier has an item that is no message") from None
 
 
-def _intent(value: Any, name: str) -> IntentVerdict | None:
+def _intent(value: Any, name: str, seen: _Seen) -> IntentVerdict | None:
     if value is None:
         return None
     try:
-        return IntentVerdict(**value)
+        return IntentVerdict(**seen.known(value, IntentVerdict, name))
     except TypeError:
         raise MessageError(f"turn.{name} is no intent") from None
 

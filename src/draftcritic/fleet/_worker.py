@@ -14,6 +14,7 @@ from draftcritic.fleet._broker import TASK, FleetQueue
 from draftcritic.fleet._cipher import Cipher
 from draftcritic.fleet._done import DoneReviews, shared_call
 from draftcritic.fleet._memory import Wanted
+from draftcritic.fleet._releases import note_release
 from draftcritic.fleet._wire import DraftMessage, MessageError, decode
 from draftcritic.review._ports import FleetObserver
 
@@ -52,13 +53,14 @@ class DraftReviewer:
         self._done = done
         self._cipher = cipher
 
-    def review(self, id_: str, body: Any, *, again: bool) -> None:
+    def review(self, id_: str, body: Any, *, again: bool, queue: str) -> None:
         """Review a draft.
 
         Args:
             id_: the draft's id.
             body: of the message.
             again: the broker has delivered it before.
+            queue: the name of the queue that it comes from.
 
         Raises:
             MessageError: it is no draft that this release can read.
@@ -66,7 +68,13 @@ class DraftReviewer:
         message = decode(self._cipher.opened(body))
         if message.id != id_:
             raise MessageError("the id of the message is not that of the draft")
-        self._runtime.observer.delivered(time.time() - message.created, again)
+        with self.observer.processing(message.origin, queue, id_):
+            self._review(message, again=again)
+
+    def _review(self, message: DraftMessage, *, again: bool) -> None:
+        id_ = message.id
+        self.observer.delivered(time.time() - message.created, again)
+        note_release(message, self.observer)
         said = self._done.find(id_)
         if said is None:
             claimed = False
@@ -131,7 +139,7 @@ def _add_task(app: Celery, reviewers: list[DraftReviewer]) -> None:
     def review(self: Any, id_: str, body: Any) -> None:
         info = self.request.delivery_info or {}
         try:
-            reviewers[0].review(id_, body, again=bool(info.get("redelivered")))
+            reviewers[0].review(id_, body, again=bool(info.get("redelivered")), queue=str(info.get("routing_key")))
         except MessageError as error:
             _logger.warning("a draft cannot be read and is a dead letter: %s", error)
             reviewers[0].observer.dead_lettered("schema")

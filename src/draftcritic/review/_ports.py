@@ -162,6 +162,20 @@ class FleetObserver(ReviewObserver, Protocol):
         """Record how many seconds a draft has waited, and whether its delivery had begun before and not ended."""
         ...
 
+    def other_release(self, *, newer: bool, older: bool) -> None:
+        """Count a draft whose writer has a release with more fields of a turn (`newer`), or with fewer (`older`)."""
+        ...
+
+    def processing(self, packed: Mapping[str, str], queue: str, id_: str) -> AbstractContextManager[None]:
+        """Return the block in which a worker reviews a draft from a queue.
+
+        Args:
+            packed: see `packed`.
+            queue: its name.
+            id_: the draft's id.
+        """
+        ...
+
     def budget_local(self) -> None:
         """Count a call that was decided without the shared store of the budgets."""
         ...
@@ -310,6 +324,13 @@ class NullFleetObserver(NullObserver):
 
     def delivered(self, age: float, again: bool) -> None:
         """Do nothing."""
+
+    def other_release(self, *, newer: bool, older: bool) -> None:
+        """Do nothing."""
+
+    def processing(self, packed: Mapping[str, str], queue: str, id_: str) -> AbstractContextManager[None]:  # noqa: ARG002 - the port's signature
+        """Return an empty block."""
+        return nullcontext()
 
     def budget_local(self) -> None:
         """Do nothing."""

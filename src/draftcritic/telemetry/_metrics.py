@@ -131,6 +131,7 @@ class Metrics:
         self._redelivered = counter(names.METRIC_REDELIVERED, names.UNIT_DRAFT)
         self._dead = counter(names.METRIC_DEAD_LETTERED, names.UNIT_DRAFT)
         self._budget_local = counter(names.METRIC_BUDGET_LOCAL, names.UNIT_CALL)
+        self._other_release = counter(names.METRIC_OTHER_RELEASE, names.UNIT_DRAFT)
         self._queue_age = meter.create_histogram(
             names.METRIC_QUEUE_AGE,
             names.UNIT_SECOND,
@@ -180,6 +181,8 @@ class Metrics:
             self._dead.add(0, {names.REASON: dead}, NO_TRACE)
         self._redelivered.add(0, {}, NO_TRACE)
         self._budget_local.add(0, {}, NO_TRACE)
+        for release in names.RELEASES:
+            self._other_release.add(0, {names.REASON: release}, NO_TRACE)
         self._state.report(provider, self._meter, DESCRIPTIONS)
 
     def close(self) -> None:
@@ -283,6 +286,12 @@ class Metrics:
     def budget_local(self) -> None:
         """Count a call that was decided without the shared store of the budgets."""
         self._budget_local.add(1, {}, NO_TRACE)
+
+    def other_release(self, *, newer: bool, older: bool) -> None:
+        """Count a draft whose writer knows more fields of a turn, or fewer."""
+        for release, applies in zip(names.RELEASES, (newer, older), strict=True):
+            if applies:
+                self._other_release.add(1, {names.REASON: release}, NO_TRACE)
 
     def watch_spool(self, spool: Callable[[], tuple[int, float]] | None) -> None:
         """Report a spool: the function returns its size in bytes, and its age in seconds."""
@@ -416,5 +425,6 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_REDELIVERED: "Drafts whose delivery had begun before and not ended: the process or worker was killed.",
     names.METRIC_DEAD_LETTERED: "Drafts that were put aside because they cannot be reviewed.",
     names.METRIC_BUDGET_LOCAL: "Calls decided by this process's part of the budgets, as their store was away.",
+    names.METRIC_OTHER_RELEASE: "Drafts whose writer is of a release with more (newer) or fewer fields of a turn.",
     names.METRIC_POLICY_LOADED: "1 while the policy's file is valid, 0 while it is not and the last valid one stays.",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
@@ -30,6 +31,7 @@ from draftcritic.telemetry._context import (
 )
 from draftcritic.telemetry._evaluation import emit_evaluations
 from draftcritic.telemetry._metrics import Metrics
+from draftcritic.telemetry._process_span import current, start_process_span
 from draftcritic.telemetry._span import call_end_attributes, call_start_attributes, review_attributes
 
 if TYPE_CHECKING:
@@ -249,6 +251,17 @@ class TelemetryRecorder:
         """Record how long a draft has waited for its delivery, and whether that had begun before."""
         with self.boundary.around("delivered"):
             self.metrics.delivered(age, again)
+
+    def other_release(self, *, newer: bool, older: bool) -> None:
+        """Count a draft of another release. See `FleetObserver.other_release`."""
+        with self.boundary.around("other_release"):
+            self.metrics.other_release(newer=newer, older=older)
+
+    def processing(self, packed: Mapping[str, str], queue: str, id_: str) -> AbstractContextManager[None]:
+        """Return the block in which a worker has a draft. See `FleetObserver.processing`."""
+        with self.boundary.around("processing"):
+            return current(start_process_span(self.tracer, unpack_origin(packed), queue, id_))
+        return nullcontext()
 
     def budget_local(self) -> None:
         """Count a call that was decided without the shared store of the budgets."""

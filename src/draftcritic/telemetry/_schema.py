@@ -375,7 +375,7 @@ _LABELS = (
         names.REASON,
         "string",
         "Why the draft was lost or put aside.",
-        tuple(dict.fromkeys((*names.DROP_REASONS, *names.DEAD_REASONS))),
+        tuple(dict.fromkeys((*names.DROP_REASONS, *names.DEAD_REASONS, *names.RELEASES))),
     ),
     AttributeInfo(names.VERSION, "string", "The release of the plugin."),
     AttributeInfo(names.MODE, "string", "The mode in effect.", _words(Mode)),
@@ -405,6 +405,7 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_REDELIVERED: ("counter", names.UNIT_DRAFT, ()),
     names.METRIC_DEAD_LETTERED: ("counter", names.UNIT_DRAFT, ()),
     names.METRIC_BUDGET_LOCAL: ("counter", names.UNIT_CALL, ()),
+    names.METRIC_OTHER_RELEASE: ("counter", names.UNIT_DRAFT, ()),
 }
 
 SCHEMA = Schema(

@@ -7,6 +7,14 @@ from typing import Final
 SCOPE: Final = "draftcritic"
 """Name of the tracer, the meter and the logger."""
 SPAN_REVIEW: Final = "draftcritic.review"
+OPERATION_PROCESS: Final = "process"
+"""The span of a worker is named by this and its queue, as the messaging conventions have it."""
+MESSAGING_SYSTEM: Final = "messaging.system"
+MESSAGING_RABBITMQ: Final = "rabbitmq"
+MESSAGING_OPERATION: Final = "messaging.operation.type"
+MESSAGING_OPERATION_NAME: Final = "messaging.operation.name"
+MESSAGING_DESTINATION: Final = "messaging.destination.name"
+MESSAGING_ID: Final = "messaging.message.id"
 NODE_NAME: Final = "metacognition_critic"
 SKU_UNKNOWN: Final = "unknown"
 
@@ -113,6 +121,10 @@ DROP_ERROR: Final = "error"
 DROP_REASONS: Final = ("queue_full", "shutdown", "expired", "damaged", DROP_ERROR)
 DEAD_REASONS: Final = ("schema", "attempts", DROP_ERROR)
 """Why a draft was put aside as a dead letter."""
+RELEASE_NEWER: Final = "newer"
+RELEASE_OLDER: Final = "older"
+RELEASES: Final = (RELEASE_NEWER, RELEASE_OLDER)
+"""Whose writer a draft came from: of a release that knows more fields of a turn, or fewer."""
 VERSION: Final = "draftcritic.version"
 DELIVERY: Final = "draftcritic.delivery"
 KIND_OTHER: Final = "other"
@@ -140,6 +152,7 @@ METRIC_QUEUE_AGE: Final = "draftcritic.queue.age"
 METRIC_REDELIVERED: Final = "draftcritic.redelivered"
 METRIC_DEAD_LETTERED: Final = "draftcritic.dead_lettered"
 METRIC_BUDGET_LOCAL: Final = "draftcritic.budget.local"
+METRIC_OTHER_RELEASE: Final = "draftcritic.other_release"
 
 UNIT_REVIEW: Final = "{review}"
 UNIT_DECISION: Final = "{decision}"
@@ -185,6 +198,7 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     METRIC_QUEUE_AGE: (),
     METRIC_REDELIVERED: (),
     METRIC_DEAD_LETTERED: (REASON,),
+    METRIC_OTHER_RELEASE: (REASON,),
     METRIC_BUDGET_LOCAL: (),
 }
 """The labels of each metric."""
