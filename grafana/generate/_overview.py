@@ -72,12 +72,13 @@ def _fleet() -> list[AnyPanel]:
         ),
         lines(
             "Dead letters and repeats",
-            "Drafts put aside, drafts that came again after a kill, and calls that each process decided by its "
-            "part of the budgets because their store was away.",
+            "Drafts put aside, drafts that came again after a kill, calls that each process decided by its "
+            "part of the budgets because their store was away, and drafts of processes with another release.",
             [
                 Query(per_second(names.DEAD_LETTERED), "dead letters"),
                 Query(per_second(names.REDELIVERED), "delivered again"),
                 Query(per_second(names.BUDGET_LOCAL), "without the budget store"),
+                Query(per_second(names.OTHER_RELEASE), "of another release"),
             ],
             unit=PER_SECOND,
             place=third,
