@@ -52,19 +52,19 @@ def measured(work: Any, *arguments: Any) -> dict[str, float]:
 
 
 def _measure(work: Any, arguments: Any) -> dict[str, float]:
-    began, cpu = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     rows = work(*arguments)
     seconds = time.perf_counter() - began
-    own, children = (
-        resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu = sum(used.ru_utime + used.ru_stime for used in (own, children))
     return {
         "rows": rows,
-        "seconds": seconds,
-        "rows_per_second": rows / seconds,
-        "rows_per_cpu_second_of_the_parent": rows / (time.process_time() - cpu),
-        "peak_mib": own,
-        "peak_mib_of_the_largest_worker": children,
+        "seconds": round(seconds, 1),
+        "rows_per_second": round(rows / seconds),
+        "cpu_seconds_of_all_processes": round(cpu, 1),
+        "rows_per_cpu_second": round(rows / cpu),
+        "peak_mib": round(own.ru_maxrss / 1024),
+        "peak_mib_of_the_largest_worker": round(children.ru_maxrss / 1024),
     }
 
 
