@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ def written(folder: Path, *values: Any, name: str = "turns.jsonl") -> Path:
 
 def test_phoenix_parquet_is_told_by_its_first_bytes() -> None:
     pytest.importorskip("pyarrow")
-    (row,), report = read(FILES / "phoenix.parquet")
+    (row,), report = read(FILES / "arize-phoenix-20.26.1.parquet")
     assert report.formats == {"Phoenix": 1}
     assert_whole(row)
     assert row.conversation_id == "ben-1"
@@ -37,8 +39,8 @@ def test_phoenix_parquet_is_told_by_its_first_bytes() -> None:
 def test_phoenix_dataframe_gives_the_same_row_as_its_file() -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     pytest.importorskip("pandas")
-    frame = parquet.read_table(FILES / "phoenix.parquet").to_pandas()
-    (row,), _ = read(FILES / "phoenix.parquet")
+    frame = parquet.read_table(FILES / "arize-phoenix-20.26.1.parquet").to_pandas()
+    (row,), _ = read(FILES / "arize-phoenix-20.26.1.parquet")
     (same,) = read_dataframe(frame)
     assert same == row
 
@@ -49,20 +51,20 @@ def test_parquet_without_spans_is_rejected(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"draft": ["Hello."]}), tmp_path / "other.parquet")
     with pytest.raises(ReadError, match=r"has no column context\.span_id"):
         read(tmp_path / "other.parquet")
-    (tmp_path / "cut.parquet").write_bytes((FILES / "phoenix.parquet").read_bytes()[:200])
+    (tmp_path / "cut.parquet").write_bytes((FILES / "arize-phoenix-20.26.1.parquet").read_bytes()[:200])
     with pytest.raises(ReadError, match="cannot be read as parquet"):
         read(tmp_path / "cut.parquet")
 
 
 def test_langfuse_observation_of_its_api() -> None:
-    (row,), report = read(FILES / "langfuse.jsonl")
+    (row,), report = read(FILES / "langfuse-5.0.4.jsonl")
     assert report.formats == {"Langfuse": 1}
     assert_whole(row)
     assert (row.conversation_id, row.user_id) == ("ben-1", "C-102")
 
 
 def test_langfuse_export_of_traces_with_their_observations(tmp_path: Path) -> None:
-    observation = json.loads((FILES / "langfuse.jsonl").read_text())
+    observation = json.loads((FILES / "langfuse-5.0.4.jsonl").read_text())
     observation.update(input=json.loads(observation["input"]), output=json.loads(observation["output"]))
     trace = {
         "id": observation.pop("traceId"),
@@ -80,7 +82,7 @@ def test_langfuse_export_of_traces_with_their_observations(tmp_path: Path) -> No
 
 
 def test_langfuse_export_of_a_table_has_names_with_underscores(tmp_path: Path) -> None:
-    observation = json.loads((FILES / "langfuse.jsonl").read_text())
+    observation = json.loads((FILES / "langfuse-5.0.4.jsonl").read_text())
     table = {
         "".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in name): value
         for name, value in observation.items()
@@ -90,7 +92,7 @@ def test_langfuse_export_of_a_table_has_names_with_underscores(tmp_path: Path) -
 
 
 def test_spans_of_the_langfuse_sdk_in_otlp(tmp_path: Path) -> None:
-    span = json.loads((FILES / "langfuse_span.json").read_text())
+    span = json.loads((FILES / "langfuse-span-5.0.4.json").read_text())
     attributes = [{"key": key, "value": {"stringValue": str(value)}} for key, value in span["attributes"].items()]
     sent = {
         "traceId": span["context"]["trace_id"].removeprefix("0x"),
@@ -105,7 +107,7 @@ def test_spans_of_the_langfuse_sdk_in_otlp(tmp_path: Path) -> None:
 
 
 def test_inspect_log_with_a_tool_that_failed() -> None:
-    (row,), report = read(FILES / "inspect.json")
+    (row,), report = read(FILES / "inspect-ai-0.3.285.json")
     assert report.formats == {"Inspect": 1}
     assert row.draft == agent.DRAFT
     assert row.messages[-1].status == "error"
@@ -114,7 +116,7 @@ def test_inspect_log_with_a_tool_that_failed() -> None:
 
 
 def test_inspect_texts_that_the_log_keeps_apart_are_put_back(tmp_path: Path) -> None:
-    log = json.loads((FILES / "inspect.json").read_text())
+    log = json.loads((FILES / "inspect-ai-0.3.285.json").read_text())
     (sample,) = log["samples"]
     sample["messages"][-1]["content"] = "attachment://f00d"
     sample["attachments"] = {"f00d": "A very long answer."}
@@ -128,31 +130,57 @@ def test_inspect_archive_is_rejected_with_the_command_that_converts_it(tmp_path:
         read(tmp_path / "log.eval")
 
 
-def test_langsmith_run_as_its_sdk_serialises_it(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sent_run() -> dict[str, Any]:
+    """What LangSmith's client sends for a model call, as its server puts both requests together."""
     pytest.importorskip("langsmith")
     from langchain_core.tracers import LangChainTracer
+    from langchain_core.tracers.langchain import wait_for_all_tracers
     from langsmith import Client
-    from langsmith._internal._serde import dumps_json
 
-    runs: list[Any] = []
+    run: dict[str, Any] = {}
 
-    class Collecting(LangChainTracer):
-        def _persist_run_single(self, run: Any) -> None:
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            run.update(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(202)
+            self.end_headers()
+
+        do_PATCH = do_POST
+
+        def log_message(self, *_: Any) -> None:
             pass
 
-        def _update_run_single(self, run: Any) -> None:
-            runs.append(run)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        tracer = LangChainTracer(client=Client(api_key="unused", api_url=url, auto_batch_tracing=False))
+        metadata = {"thread_id": "ben-1", "user_id": "C-102", "ls_model_name": "fake-1"}
+        agent.call_model(callbacks=[tracer], metadata=metadata)
+        wait_for_all_tracers()
+        server.shutdown()
+    return run
 
-    tracer = Collecting(client=Client(api_key="unused", api_url="http://127.0.0.1:9", auto_batch_tracing=False))
-    agent.call_model(callbacks=[tracer], metadata={"thread_id": "ben-1", "user_id": "C-102", "ls_model_name": "fake-1"})
-    (run,) = runs
-    fields = ("id", "trace_id", "name", "run_type", "inputs", "outputs", "extra", "start_time")
-    path = tmp_path / "runs.jsonl"
-    path.write_bytes(dumps_json({name: getattr(run, name) for name in fields}) + b"\n")
-    (row,), report = read(path)
+
+def test_langsmith_run_as_its_client_sends_it(tmp_path: Path, sent_run: dict[str, Any]) -> None:
+    (row,), report = read(written(tmp_path, sent_run))
     assert report.formats == {"LangSmith": 1}
     assert_whole_of_a_run(row)
-    assert (row.conversation_id, row.user_id) == ("ben-1", "C-102")
+    assert (row.conversation_id, row.user_id, row.draft_model) == ("ben-1", "C-102", "fake-1")
+    assert row.time is not None
+
+
+def test_langsmith_run_as_its_client_returns_it(tmp_path: Path, sent_run: dict[str, Any]) -> None:
+    from langsmith.schemas import Run
+
+    path = tmp_path / "runs.jsonl"
+    path.write_text(Run(**sent_run).model_dump_json() + "\n", encoding="utf-8")
+    assert read(path)[0] == read(written(tmp_path, sent_run))[0]
+
+
+def test_langsmith_bulk_export_has_texts_for_what_is_nested(tmp_path: Path, sent_run: dict[str, Any]) -> None:
+    texts = {name: json.dumps(sent_run[name]) for name in ("inputs", "outputs", "extra")}
+    assert read(written(tmp_path, {**sent_run, **texts}, name="a.jsonl"))[0] == read(written(tmp_path, sent_run))[0]
 
 
 def assert_whole_of_a_run(row: TurnRow) -> None:
@@ -241,38 +269,30 @@ def test_jaeger_answer_of_its_api(tmp_path: Path, indent: int | None) -> None:
     assert [finding.kind for finding in row.reviewed.findings] == ["price"]
 
 
-def test_tau2_tools_that_the_user_calls_are_not_the_agents(tmp_path: Path) -> None:
-    call = {"id": "c1", "name": "refund", "arguments": {"order": 1}, "requestor": "assistant"}
-    simulation = {
-        "id": "sim-1",
-        "task_id": "7",
-        "trial": 0,
-        "messages": [
-            {"role": "assistant", "content": "Hi! How can I help?"},
-            {
-                "role": "user",
-                "content": None,
-                "tool_calls": [{"id": "u1", "name": "toggle_roaming", "arguments": {}, "requestor": "user"}],
-            },
-            {"role": "tool", "id": "u1", "content": "roaming is on", "requestor": "user"},
-            {"role": "user", "content": "I switched roaming on."},
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "id": "c1", "content": "refunded 5.00", "requestor": "assistant", "error": False},
-            {"role": "assistant", "content": "I refunded 5.00."},
-        ],
-    }
-    path = tmp_path / "results.json"
-    path.write_text(
-        json.dumps({"timestamp": "x", "info": {}, "tasks": [{"id": "7"}], "simulations": [simulation]}),
-        encoding="utf-8",
-    )
-    rows, report = read(path)
-    assert report.problems == []
-    assert [row.draft for row in rows] == ["Hi! How can I help?", "I refunded 5.00."]
+def test_tau2_tools_that_the_user_calls_are_not_the_agents() -> None:
+    rows, report = read(FILES / "tau2-1.0.1.json")
+    assert (report.problems, report.formats) == ([], {"tau2": 1})
+    assert [row.draft for row in rows] == ["Hi! How can I help?", "Line L-7 is suspended."]
     last = rows[-1]
-    assert [message.role for message in last.messages] == ["assistant", "user", "assistant", "tool"]
-    assert (last.messages[-1].content, last.messages[-1].status) == ("refunded 5.00", "ok")
+    assert [message.role for message in last.messages] == ["assistant", "user", "user", "assistant", "tool", "tool"]
+    assert [(message.content, message.status) for message in last.messages[-2:]] == [
+        ("L-7: suspended", "ok"),
+        ("no such bill", "error"),
+    ]
     assert "roaming is on" not in last.as_json()
+    assert "toggle_roaming" not in last.as_json()
+    assert (last.system, last.draft_model, last.missing) == ("Be kind.", "house-model", ())
+
+
+def test_tau2_simulations_that_are_files_of_their_own_or_one_line(tmp_path: Path) -> None:
+    whole = json.loads((FILES / "tau2-1.0.1.json").read_text())
+    expected, _ = read(FILES / "tau2-1.0.1.json")
+    assert read(written(tmp_path, whole, name="line.json"))[0] == expected
+    alone = {**whole["simulations"][0], "policy": "Be kind."}
+    rows, _ = read(written(tmp_path, alone, name="sim.json"))
+    assert [(row.turn_id, row.system, row.messages) for row in rows] == [
+        (row.turn_id, row.system, row.messages) for row in expected
+    ]
 
 
 def test_rows_of_evaluate_with_twins(tmp_path: Path) -> None:

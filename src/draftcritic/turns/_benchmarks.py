@@ -50,12 +50,23 @@ class Tau2Reader:
         value = record.value
         trial = value.get("trial")
         name = str(value.get("id") or f"{value['task_id']}-{0 if trial is None else trial}")
-        messages = list(_of_agent(value["messages"]))
-        yield from _answers(messages, name, "", seconds(value.get("start_time")))
+        info = record.around.get("info")
+        policy = value.get("policy") or _inner(info, "environment_info", "policy")
+        system = [{"role": "system", "content": policy}] if isinstance(policy, str) else []
+        model = _inner(info, "agent_info", "llm")
+        messages = [*system, *_of_agent(value["messages"])]
+        yield from _answers(messages, name, str(model or ""), seconds(value.get("start_time")))
 
     def flush(self) -> Iterator[TurnRow]:
         """Yield nothing: each simulation was whole."""
         yield from ()
+
+
+def _inner(value: Any, *path: str) -> Any:
+    """Return what lies at a path of keys; None where it ends early."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _of_agent(messages: Sequence[Any]) -> Iterator[Mapping[str, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from draftcritic.turns._messages import conversation_of
@@ -37,12 +39,11 @@ class LangSmithReader:
 
 
 def _row(run: Mapping[str, Any]) -> TurnRow | None:
-    inputs, outputs = run.get("inputs"), run.get("outputs")
+    inputs, outputs, extra = (_value(run.get(name)) for name in ("inputs", "outputs", "extra"))
     found = conversation_of(_given(inputs), _answers(outputs))
     captured = bool(inputs or outputs)
     if not found.draft.strip() and (found.calls or captured):
         return None
-    extra = run.get("extra")
     metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
     missing: list[Missing] = [] if found.draft.strip() else ["content"]
@@ -63,6 +64,14 @@ def _row(run: Mapping[str, Any]) -> TurnRow | None:
         user_id=str(metadata.get("user_id") or ""),
         missing=tuple(missing),
     )
+
+
+def _value(field: Any) -> Any:
+    """Return a field of a run; exports of tables write nested ones as JSON text."""
+    if isinstance(field, str):
+        with suppress(ValueError):
+            return json.loads(field)
+    return field
 
 
 def _given(inputs: Any) -> list[Any]:

@@ -6,8 +6,9 @@ import codecs
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, cast
 
 _SNIFFED = 4096
@@ -23,6 +24,7 @@ _BOMS = (
 )
 _FALLBACK = "windows-1252"
 _SPACE = " \t\r\n"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class ReadError(Exception):
@@ -36,11 +38,13 @@ class Record(NamedTuple):
         value: the object.
         place: where it is: a line, or the number of an item.
         key: in a document, the key of the list that it is an item of.
+        around: what the document says besides its lists, as far as it is read.
     """
 
     value: dict[str, Any]
     place: str
     key: str = ""
+    around: Mapping[str, Any] = _NOTHING
 
 
 class Problem(NamedTuple):
@@ -210,18 +214,19 @@ def _checked(value: Any, place: str) -> Iterator[Record | Problem]:
         wrapped = [(key, item) for key, item in value.items() if isinstance(item, list) and key in WRAPPERS]
         if not wrapped:
             yield Record(value, place)
+        around = {key: item for key, item in value.items() if key not in WRAPPERS} if wrapped else _NOTHING
         for key, items in wrapped:
-            yield from _items(items, place, key)
+            yield from _items(items, place, key, around)
     elif isinstance(value, list):
         yield from _items(value, place, "")
     else:
         yield Problem(place, "is no JSON object")
 
 
-def _items(items: list[Any], place: str, key: str) -> Iterator[Record | Problem]:
+def _items(items: list[Any], place: str, key: str, around: Mapping[str, Any] = _NOTHING) -> Iterator[Record | Problem]:
     for number, item in enumerate(items, 1):
         if isinstance(item, dict):
-            yield Record(item, f"{place}, item {number}", key)
+            yield Record(item, f"{place}, item {number}", key, around)
         else:
             yield Problem(f"{place}, item {number}", "is no JSON object")
 
@@ -247,7 +252,7 @@ def _document(chunks: Iterator[str]) -> Iterator[Record | Problem]:
         for key in scanner.members():
             if key in WRAPPERS and scanner.peek() == "[":
                 wrapped = True
-                yield from scanner.items(key)
+                yield from scanner.items(key, whole)
             else:
                 whole[key] = scanner.value()
     except ValueError as error:
@@ -298,7 +303,7 @@ class _Scanner:
                 self._at += 1
         self.expect("}")
 
-    def items(self, key: str) -> Iterator[Record | Problem]:
+    def items(self, key: str, around: Mapping[str, Any] = _NOTHING) -> Iterator[Record | Problem]:
         """Yield the items of a list."""
         self.expect("[")
         number = 0
@@ -312,7 +317,7 @@ class _Scanner:
             yield from (
                 _items([item], f"item {number}", key)
                 if not isinstance(item, dict)
-                else (Record(item, f"item {number}", key),)
+                else (Record(item, f"item {number}", key, around),)
             )
             if self.peek() == ",":
                 self._at += 1
