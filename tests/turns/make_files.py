@@ -75,7 +75,6 @@ def make_phoenix(folder: Path) -> None:
 def make_inspect(folder: Path) -> None:
     """A log of an evaluation with two tools, one of which fails; its events are left out."""
     import tiktoken
-
     from instrumented_agent import DRAFT, QUESTION, RESULT, SYSTEM
 
     # Counting tokens would download a table.
