@@ -1,10 +1,11 @@
-// The OpenTelemetry Collector with exactly the components that this project's configurations use, all of one release.
+// The OpenTelemetry Collector with exactly the components that this project's configurations and tests use, all of one release.
 package main
 
 import (
 	"log"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/connector/spanmetricsconnector"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/loadbalancingexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusremotewriteexporter"
@@ -62,6 +63,7 @@ func components() (otelcol.Factories, error) {
 	}
 	if factories.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
 		debugexporter.NewFactory(),
+		fileexporter.NewFactory(),
 		loadbalancingexporter.NewFactory(),
 		otlpexporter.NewFactory(),
 		prometheusexporter.NewFactory(),
