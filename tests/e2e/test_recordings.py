@@ -96,5 +96,13 @@ def test_jaegers_api_gives_the_turns_that_were_sent(stack: Stack, sent: Path, tm
 
 
 def _judged(row: TurnRow) -> object:
-    told = row.reviewed
-    return told and (told.verdict, told.source, told.decision, told.reason, told.findings, told.policy_version, told.sku)
+    review = row.reviewed
+    return review and (
+        review.verdict,
+        review.source,
+        review.decision,
+        review.reason,
+        review.findings,
+        review.policy_version,
+        review.sku,
+    )

@@ -100,7 +100,7 @@ class Fleet:
             self.kill(process)
             if process.stdout is not None:
                 process.communicate(timeout=LONG)
-        for name in (self.queue.name, self.queue.dead_name):
+        for name in (self.queue.name, self.queue.dead_name, self.queue.work_name):
             with suppress(Exception):
                 self.connection.default_channel.queue_delete(name)
         self.connection.release()

@@ -43,6 +43,9 @@ class Slow(Writer):
         asked = str(messages[-1].content)
         if "poison" in asked:
             os.kill(os.getpid(), signal.SIGKILL)
+        if os.environ.get("CALLS"):
+            with open(os.environ["CALLS"], "a", encoding="utf-8") as calls:  # noqa: PTH123 - one write with O_APPEND
+                calls.write("call\n")
         return ChatResult(generations=[ChatGeneration(message=AIMessage('{"verdict": "approve"}'))])
 
 

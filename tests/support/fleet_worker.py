@@ -12,8 +12,10 @@ from support.fleet_agent import Slow, note_drops
 import draftcritic.cli
 from draftcritic import _deliveries
 from draftcritic._runtime import Runtime
+from draftcritic.cli import _replay_models
 from draftcritic.core import CriticGateContext
 from draftcritic.fleet import _broker
+from draftcritic.langchain._critic_model import ChatModelCritic
 
 
 def stuck_gate(context: CriticGateContext) -> bool:
@@ -46,6 +48,7 @@ def main() -> int:
         export()
     model = Slow(seconds=seconds)
     Runtime._named = lambda self, name: model  # type: ignore[method-assign]  # the chat model is the one fake
+    _replay_models.critic_model = lambda name, kwargs: ChatModelCritic(model, requested="gpt-4.1-nano", apart=True)
     os.environ["DRAFTCRITIC_MODEL"] = "openai:gpt-4.1-nano"
     return draftcritic.cli.main(["worker", "--concurrency", sys.argv[1]])
 

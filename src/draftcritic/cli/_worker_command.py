@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command `worker` with its options."""
     parser = subparsers.add_parser("worker", help="review the drafts of a fleet's queue", epilog=_EPILOG)
     parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="processes that review (1)")
+    parser.add_argument(
+        "--no-replay", action="store_true", help="leave the turns of `draftcritic replay --workers celery` to others"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,12 +49,20 @@ def run(args: argparse.Namespace) -> int:
         print(f"draftcritic worker: {problem}", file=sys.stderr)
         return 2
     from draftcritic._deliveries import queue_of
+    from draftcritic.fleet._cipher import Cipher
     from draftcritic.fleet._worker import serve
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
     _stop_plugin()
     try:
-        return serve(queue_of(settings), lambda: _reviewer(settings), args.concurrency, on_end=_flush)
+        return serve(
+            queue_of(settings),
+            lambda: _reviewer(settings),
+            args.concurrency,
+            work=None if args.no_replay else lambda: _answer(settings),
+            cipher=Cipher(settings.fleet_key),
+            on_end=_flush,
+        )
     except ImportError as error:
         print(f"draftcritic worker: {error}; pip install 'draftcritic[fleet]'", file=sys.stderr)
         return 2
@@ -92,6 +104,15 @@ def _reviewer(settings: Settings) -> DraftReviewer:
     runtime = Runtime(settings, observer)
     done = DoneReviews(settings.fleet, settings.spool_hours * 3600, store_of(settings))
     return DraftReviewer(runtime, done, Cipher(settings.fleet_key))
+
+
+def _answer(settings: Settings) -> Callable[[bytes], bytes]:
+    """Return what judges the turns of replays in a process of the worker."""
+    from draftcritic.cli._replay_models import critic_model, model_name
+    from draftcritic.replay._answering import Answering
+
+    name, kwargs = settings.model or "", dict(settings.model_kwargs)
+    return Answering(model_name(name, kwargs) if name else "", lambda: critic_model(name, kwargs)).answer
 
 
 def _flush() -> None:

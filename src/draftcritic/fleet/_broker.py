@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from kombu import Queue
 
 TASK = "draftcritic.review_draft"
-"""The name of the one task."""
+"""The name of the task that reviews a draft."""
+WORK = "draftcritic.do_work"
+"""The name of the task that does work which a command waits for."""
 MOST_MESSAGES = 1_000_000
 """Drafts that wait in the queue; the publishers' spools keep what it rejects."""
 DELIVERIES = 5
 """Deliveries of one draft that may begin and not end; then it is a dead letter."""
 CONFIRM_WITHIN_S = 10.0
 _CONNECT_WITHIN_S = 5.0
+_WORK_TTL_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class FleetQueue:
         """The name of the queue of dead letters."""
         return f"{self.name}.dead"
 
+    @property
+    def work_name(self) -> str:
+        """The name of the queue of work that a command waits for."""
+        return f"{self.name}.work"
+
     def live(self) -> Queue:
         """Return the queue of drafts: it rejects what does not fit, and moves what cannot be reviewed."""
         return _queue(
@@ -58,6 +66,10 @@ class FleetQueue:
     def dead(self) -> Queue:
         """Return the queue of dead letters."""
         return _queue(self.dead_name, {})
+
+    def work(self) -> Queue:
+        """Return the queue of work that a command waits for; drafts never wait behind it."""
+        return _queue(self.work_name, {"x-delivery-limit": DELIVERIES, "x-message-ttl": _WORK_TTL_MS})
 
     def app(self) -> Celery:
         """Return the Celery application, not connected yet.

@@ -16,6 +16,7 @@ from draftcritic.fleet._done import DoneReviews, shared_call
 from draftcritic.fleet._memory import Wanted
 from draftcritic.fleet._releases import note_release
 from draftcritic.fleet._wire import DraftMessage, MessageError, decode
+from draftcritic.fleet._work_answers import Answer, add_work
 from draftcritic.review._ports import FleetObserver
 
 if TYPE_CHECKING:
@@ -97,22 +98,34 @@ class DraftReviewer:
             self._runtime.repeat_message(message, verdict, call)
 
 
-def serve(queue: FleetQueue, made: Callable[[], DraftReviewer], concurrency: int, *, on_end: Callable[[], None]) -> int:
+def serve(
+    queue: FleetQueue,
+    made: Callable[[], DraftReviewer],
+    concurrency: int,
+    *,
+    work: Callable[[], Answer] | None,
+    cipher: Cipher,
+    on_end: Callable[[], None],
+) -> int:
     """Run worker processes until a signal ends them; return the exit code.
 
     Args:
         queue: where drafts come from.
         made: makes what reviews them, in each process.
         concurrency: processes.
+        work: makes what does the work of commands, in each process; None for workers that only review drafts.
+        cipher: for that work.
         on_end: called in each process before it ends: no exit handler of Python runs there.
     """
     from celery.signals import worker_process_init, worker_process_shutdown
 
     app = queue.app()
     reviewers: list[DraftReviewer] = []
+    answers: list[Answer] = []
 
     def begin(**_: Any) -> None:
         reviewers[:] = [made()]
+        answers[:] = [] if work is None else [work()]
 
     def end(**_: Any) -> None:
         on_end()
@@ -120,12 +133,16 @@ def serve(queue: FleetQueue, made: Callable[[], DraftReviewer], concurrency: int
     worker_process_init.connect(begin, weak=False)
     worker_process_shutdown.connect(end, weak=False)
     _add_task(app, reviewers)
+    names = [queue.name]
+    if work is not None:
+        add_work(app, queue, cipher, answers)
+        names.append(queue.work_name)
     with app.connection_for_write() as connection:
         connection.ensure_connection(max_retries=None, errback=_broker_away)
         queue.dead()(connection.default_channel).declare()
     flags = ("--without-gossip", "--without-mingle", "--loglevel=WARNING", "--pool=prefork")
     name = f"--hostname=draftcritic-{os.getpid()}@%h"
-    app.worker_main(["worker", *flags, name, f"--concurrency={concurrency}", f"--queues={queue.name}"])
+    app.worker_main(["worker", *flags, name, f"--concurrency={concurrency}", f"--queues={','.join(names)}"])
     return 0
 
 

@@ -39,6 +39,31 @@ class Judge:
         return _replayed(self._critic.review(to_turn(row), _no_model))
 
 
+class Reflecting:
+    """What one policy and a model make of turns, whatever that costs. Safe to use from several threads.
+
+    Args:
+        policy: the rules.
+        make_model: makes the critic's model when it is first needed.
+    """
+
+    def __init__(self, policy: Policy, make_model: Callable[[], CriticModel]) -> None:
+        self._critic = Critic(policy, Mode.OBSERVE, NullObserver())
+        self._make_model = make_model
+        self._lock = threading.Lock()
+        self._model: CriticModel | None = None
+
+    def judge(self, row: TurnRow) -> Replayed:
+        """Return what the policy and the model say of a draft."""
+        return _replayed(self._critic.review(to_turn(row), self._source))
+
+    def _source(self) -> CriticModel:
+        with self._lock:
+            if self._model is None:
+                self._model = self._make_model()
+            return self._model
+
+
 @dataclass
 class Spending:
     """What a replay has spent on its model.
@@ -63,6 +88,7 @@ class ModelJudge:
         name: names the model and its parameters; answers of another name are not used.
         cache: keeps the answers.
         max_usd: no call is made that could take the price of this run beyond it.
+        reflect: asks the model about a draft, in place of `make_model`: that of workers elsewhere.
     """
 
     def __init__(
@@ -72,12 +98,12 @@ class ModelJudge:
         name: str,
         cache: AnswerCache,
         max_usd: float | None = None,
+        *,
+        reflect: Callable[[TurnRow], Replayed] | None = None,
     ) -> None:
         self._policy = policy
         self._gate = Judge(policy)
-        self._critic = Critic(policy, Mode.OBSERVE, NullObserver())
-        self._make_model = make_model
-        self._model: CriticModel | None = None
+        self._reflect = reflect or Reflecting(policy, make_model).judge
         self._name = name
         self._cache = cache
         self._max_usd = max_usd
@@ -104,7 +130,7 @@ class ModelJudge:
             return replace(gate, failure=NOT_COVERED)
         replayed: Replayed | None = None
         try:
-            replayed = _replayed(self._critic.review(to_turn(row), self._source))
+            replayed = self._reflect(row)
         finally:
             with self._changed:
                 self._under_way -= 1
@@ -114,12 +140,6 @@ class ModelJudge:
         if replayed.asked and not replayed.failure:
             self._cache.put(key, replayed)
         return replayed
-
-    def _source(self) -> CriticModel:
-        with self._changed:
-            if self._model is None:
-                self._model = self._make_model()
-            return self._model
 
     def _may_call(self) -> bool:
         with self._changed:

@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 from draftcritic.core._policy import Policy
 from draftcritic.replay._judge import Judge, ModelJudge, Spending
+from draftcritic.replay._remote import AT_ONCE, RemoteJudge, in_messages
 from draftcritic.replay._runs import Replayed, Run
 from draftcritic.replay._tally import Tally
 from draftcritic.turns._read import ReadReport, read_turns
@@ -61,6 +62,7 @@ def replay(
     *,
     make_against: MakePolicy | None = None,
     model: ModelJudge | None = None,
+    remote: RemoteJudge | None = None,
     workers: int = 1,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> ReplayResult:
@@ -74,6 +76,7 @@ def replay(
         make_policy: makes the policy to judge by.
         make_against: makes a policy to compare with; without it the recorded review is compared.
         model: asks a model where the gate fires; without it only the deterministic part is replayed.
+        remote: judges elsewhere, by the policies that it was made with; a model has its own way there.
         workers: processes for the deterministic part, threads for a model.
         on_progress: called with the number of turns that were written, now and then.
 
@@ -81,14 +84,19 @@ def replay(
         ReadError: a source cannot be read.
         ValueError: `out` is one of the sources.
         BudgetError: see `ModelJudge.judge`.
+        RemoteError: see `RemoteJudge.judge_all`.
         OSError: `out` cannot be written.
     """
     if any(source.exists() and out.exists() and source.samefile(out) for source in sources):
         raise ValueError(f"--out {out} is one of the sources; give it another name")
     result, began = ReplayResult(), time.perf_counter()
     rows = read_turns(sources, result.read)
+    if remote is not None and model is None:
+        chunks = _judged_remotely(rows, remote)
+    else:
+        chunks = _judged(rows, make_policy, make_against, model, workers)
     with _whole_file(out) as file:
-        for lines, tally in _judged(rows, make_policy, make_against, model, workers):
+        for lines, tally in chunks:
             file.writelines(lines)
             result.tally.merge(tally)
             on_progress(result.tally.turns)
@@ -125,9 +133,23 @@ def _judged(
 
 def judge_chunk(rows: Iterable[TurnRow], judging: Judging, against: Judging | None) -> Chunk:
     """Return the lines of some turns and what was counted."""
+    return _counted(Run(row, judging.judge(row), None if against is None else against.judge(row)) for row in rows)
+
+
+def _judged_remotely(rows: Iterator[TurnRow], remote: RemoteJudge) -> Iterator[Chunk]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from _in_order(pool, AT_ONCE, judge_remotely, in_messages(rows), remote)
+
+
+def judge_remotely(rows: Sequence[TurnRow], remote: RemoteJudge) -> Chunk:
+    """Return the same as `judge_chunk`, judged elsewhere."""
+    judged = remote.judge_all(rows)
+    return _counted(Run(row, new, old) for row, (new, old) in zip(rows, judged, strict=True))
+
+
+def _counted(runs: Iterable[Run]) -> Chunk:
     lines, tally = [], Tally()
-    for row in rows:
-        run = Run(row, judging.judge(row), None if against is None else against.judge(row))
+    for run in runs:
         lines.append(run.as_json() + "\n")
         tally.add(run)
     return lines, tally
