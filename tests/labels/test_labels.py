@@ -110,6 +110,22 @@ def test_files_of_two_people_are_read_together_and_of_two_samples_are_not(tmp_pa
         read_labels([tmp_path / "a", tmp_path / "c"])
 
 
+def test_of_two_files_in_which_a_person_disagrees_with_herself_the_later_label_counts(tmp_path: Path) -> None:
+    for name, label, time in (("a", "refuse", 20.0), ("b", "approve", 10.0)):
+        file = LabelFile(tmp_path / name)
+        file.start(draw(RUNS, 10, ("verdict",)))
+        file.add(Label("t1", "ann", label, time))
+        file.add(Label("t2", "ann", "approve", time))
+        file.close()
+    for names in (("a", "b"), ("b", "a")):
+        found = read_labels([tmp_path / name for name in names])
+        assert found.labels["t1", "ann"].label == "refuse"
+        assert len(found.labels) == 2
+        (problem,) = found.problems
+        assert problem.startswith(f"{tmp_path / names[1]}: ann says ")
+        assert problem.endswith("in another file; the later label counts")
+
+
 def test_an_unknown_word_is_a_problem_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text('{"turn_id": "t1", "label": "meh"}\n{"turn_id": "t2", "label": "approve"}\n')

@@ -5,13 +5,15 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from draftcritic.turns import ReadError, ReadReport, TurnRow, read_turns
+from draftcritic.turns import ReadError, ReadReport, TurnRow, _text_lines, read_turns
 
 
 def row(number: int, draft: str = "Hello.") -> dict[str, Any]:
@@ -77,6 +79,80 @@ def test_a_truncated_document_gives_what_it_has(tmp_path: Path) -> None:
     rows, report = read(path)
     assert 30 < len(rows) < 50
     assert report.problem_count == 1
+
+
+def test_a_truncated_first_line_loses_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "turns.jsonl"
+    path.write_text('{"turn_id": "t0", "dra\n' + lines(row(1), row(2)))
+    rows, report = read(path)
+    assert [each.turn_id for each in rows] == ["t1", "t2"]
+    assert (report.problem_count, report.problems[0].startswith(f"{path}, line 1: is no JSON")) == (1, True)
+
+
+def test_documents_one_after_the_other_are_all_read(tmp_path: Path) -> None:
+    path = tmp_path / "turns.json"
+    whole = [json.dumps([row(number)], indent=2) for number in range(3)]
+    path.write_text("\n".join(whole) + "\n7\n")
+    rows, report = read(path)
+    assert [each.turn_id for each in rows] == ["t0", "t1", "t2"]
+    assert report.problems == [
+        f"{path}, document 4: the document is cut off or is no JSON: '7' is there, and no object"
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    monkeypatch.setattr(_text_lines, "LONGEST_LINE", 1001)
+    path = tmp_path / "turns.jsonl"
+    path.write_bytes((lines(row(1), row(2, "€" * 5000), row(3)) + "z" * 5000).encode(encoding))
+    rows, report = read(path)
+    assert [each.turn_id for each in rows] == ["t1", "t3"]
+    assert [problem.partition(":")[0] for problem in report.problems] == [f"{path}, line 2", f"{path}, line 4"]
+    assert "is longer than" in report.problems[0]
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_document_in_one_line_that_is_too_long_is_read_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, wrapped: bool
+) -> None:
+    monkeypatch.setattr(_text_lines, "LONGEST_LINE", 1001)
+    monkeypatch.setattr(_text_lines, "_CHUNK", 501)
+    path = tmp_path / "turns.json"
+    many = [row(number, f"{number} €" + "ü" * 100) for number in range(50)]
+    value = {"rows": many} if wrapped else many
+    path.write_bytes((json.dumps(value, ensure_ascii=False) + "\n" + lines(row(99))).encode(encoding))
+    rows, report = read(path)
+    assert report.problems == []
+    assert [each.turn_id for each in rows] == [*(f"t{number}" for number in range(50)), "t99"]
+    assert rows[7].draft == "7 €" + "ü" * 100
+
+
+STREAM = """
+import gzip, json, resource, sys
+from pathlib import Path
+from draftcritic.turns import read_turns
+path, size, count, limit = Path(sys.argv[1]), *map(int, sys.argv[2:])
+with gzip.open(path, "wt", compresslevel=1) as file:
+    for number in range(count):
+        file.write(json.dumps({"turn_id": f"t{number}", "draft": "x" * size}) + chr(10))
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + limit, -1))
+print(sum(len(row.draft) for row in read_turns([path])) == count * size)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are Linux's")
+def test_a_file_larger_than_the_memory_of_the_process_is_read(tmp_path: Path) -> None:
+    size, limit = 1 << 18, 48 << 20
+    numbers = map(str, (size, 2 * limit // size, limit))
+    done = subprocess.run(
+        [sys.executable, "-c", STREAM, str(tmp_path / "turns.jsonl.gz"), *numbers],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_formats_may_be_mixed_in_one_file(tmp_path: Path) -> None:

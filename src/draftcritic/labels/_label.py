@@ -100,21 +100,45 @@ class Labels:
 def read_labels(paths: Iterable[Path]) -> Labels:
     """Return the labels of some files; what cannot be read is in `problems`.
 
+    When a person has labelled a draft differently in two files, the later label counts, and that is a problem, too.
+
     Raises:
         ReadError: a file cannot be read, or two files were drawn from different samples.
     """
     found = Labels()
     for path in paths:
-        for record in records(path):
-            place = f"{path}, {record.place}"
-            if isinstance(record, Problem):
-                found.problems.append(f"{place}: {record.reason}")
-                continue
-            try:
-                _take(found, record.value)
-            except (KeyError, TypeError, ValueError) as error:
-                found.problems.append(f"{place}: is no label: {error}")
+        _merge(found, _of_file(path), path)
     return found
+
+
+def _of_file(path: Path) -> Labels:
+    found = Labels()
+    for record in records(path):
+        place = f"{path}, {record.place}"
+        if isinstance(record, Problem):
+            found.problems.append(f"{place}: {record.reason}")
+            continue
+        try:
+            _take(found, record.value)
+        except (KeyError, TypeError, ValueError) as error:
+            found.problems.append(f"{place}: is no label: {error}")
+    return found
+
+
+def _merge(found: Labels, more: Labels, path: Path) -> None:
+    if found.sample is not None and more.sample is not None and found.sample != more.sample:
+        raise ReadError("the label files were drawn from different samples; calibrate them one by one")
+    found.sample = found.sample or more.sample
+    found.problems += more.problems
+    for key, label in more.labels.items():
+        before = found.labels.get(key)
+        if before is not None and before.label != label.label:
+            found.problems.append(
+                f"{path}: {label.who} says {label.label} of {label.turn_id}, and {before.label} in another file; "
+                "the later label counts"
+            )
+        if before is None or label.time >= before.time:
+            found.labels[key] = label
 
 
 def _take(found: Labels, value: Mapping[str, Any]) -> None:

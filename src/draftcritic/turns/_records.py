@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
-import io
 import json
-import zlib
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-_SNIFFED = 4096
+from draftcritic.turns._text_lines import LONGEST_LINE, Piece, Problem, ReadError, head_of, pieces_of
+
+__all__ = ["Problem", "ReadError", "Record", "head_of", "records"]
+
 _CHUNK = 1 << 20
-_PACKED = 1 << 16
 _LONGEST_ITEM = 512 << 20
-_BOMS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_FALLBACK = "windows-1252"
 _SPACE = " \t\r\n"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class ReadError(Exception):
-    """A file cannot be read; the message says which and why."""
 
 
 class Record(NamedTuple):
@@ -47,157 +35,60 @@ class Record(NamedTuple):
     around: Mapping[str, Any] = _NOTHING
 
 
-class Problem(NamedTuple):
-    """Something in a file that could not be read."""
-
-    place: str
-    reason: str
-
-
 def records(path: Path) -> Iterator[Record | Problem]:
     """Yield the objects of a file. What cannot be read is yielded as a problem, and the rest is read on.
 
     Raises:
         ReadError: the file cannot be opened, or is no text.
     """
-    try:
-        with _open(path) as raw, io.BufferedReader(cast("Any", raw), _CHUNK) as buffered:
-            yield from _of_text(path, buffered)
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, (EOFError, zlib.error)):
-            yield Problem("end", f"the compressed file is cut off or damaged: {error}")
-            return
-        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def head_of(path: Path, size: int = _SNIFFED) -> bytes:
-    """Return the first bytes of a file.
-
-    Raises:
-        ReadError: the file cannot be opened.
-    """
-    try:
-        with path.open("rb") as file:
-            return file.read(size)
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    if head_of(path, 2) == b"\x1f\x8b":
-        return cast("IO[bytes]", _Gunzip(path.open("rb", buffering=0)))
-    return path.open("rb", buffering=0)
-
-
-class _Gunzip(io.RawIOBase):
-    """Unpacks gzip, and gives all of a damaged file that can be unpacked before it raises."""
-
-    def __init__(self, packed: IO[bytes]) -> None:
-        self._packed = packed
-        self._member = zlib.decompressobj(wbits=31)
-        self._left = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer.
-
-        Raises:
-            EOFError: the file ends within a member.
-            zlib.error: the file is damaged.
-        """
-        while True:
-            packed = self._left or self._packed.read(_PACKED)
-            self._left = b""
-            if not packed:
-                if not self._member.eof:
-                    raise EOFError("it ends too early")
-                return 0
-            if self._member.eof:
-                self._member = zlib.decompressobj(wbits=31)
-            text = self._member.decompress(packed, len(buffer))
-            self._left = self._member.unconsumed_tail or self._member.unused_data
-            if text:
-                buffer[: len(text)] = text
-                return len(text)
-
-    def close(self) -> None:
-        self._packed.close()
-        super().close()
-
-
-def _of_text(path: Path, buffered: io.BufferedReader) -> Iterator[Record | Problem]:
-    head = buffered.peek(_SNIFFED)[:_SNIFFED]
-    encoding = _encoding(head)
-    if encoding is None and b"\0" in head:
-        raise ReadError(f"{path}: is no text; expected are JSON lines, a JSON document, or a parquet file")
-    if encoding is not None and encoding != "utf-8-sig":
-        lines: Iterator[str | Problem] = _decoded(buffered, encoding)
-    else:
-        lines = _lines_of(buffered)
-    yield from _of_lines(lines)
-
-
-def _encoding(head: bytes) -> str | None:
-    for mark, name in _BOMS:
-        if head.startswith(mark):
-            return name
-    pairs = len(head) // 2 or 1
-    if head[1::2].count(0) > 0.8 * pairs:
-        return "utf-16-le"
-    return "utf-16-be" if head[::2].count(0) > 0.8 * pairs else None
-
-
-def _decoded(raw: io.BufferedReader, encoding: str) -> Iterator[str | Problem]:
-    with io.TextIOWrapper(raw, encoding, errors="replace", newline="\n") as text:
-        yield from text
-
-
-def _lines_of(raw: IO[bytes]) -> Iterator[str | Problem]:
-    """Yield the lines of a file that is UTF-8 as a whole; a line that is not is read as Windows writes it."""
-    first = True
-    for number, line in enumerate(raw, 1):
-        if first:
-            line, first = line.removeprefix(codecs.BOM_UTF8), False  # noqa: PLW2901 - the line without its mark
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError:
-            yield Problem(f"line {number}", f"is not UTF-8; read as {_FALLBACK}")
-            yield line.decode(_FALLBACK, "replace")
-
-
-def _of_lines(lines: Iterator[str | Problem]) -> Iterator[Record | Problem]:
-    number, pending = 0, ""
-    for line in lines:
-        if isinstance(line, Problem):
-            yield line
+    number, first = 0, True
+    pieces = pieces_of(path)
+    while (piece := next(pieces, None)) is not None:
+        if isinstance(piece, Problem):
+            yield piece
             continue
         number += 1
-        text = line.strip(_SPACE + "\ufeff")
+        text = piece.text.strip(_SPACE + "\ufeff")
         if not text:
             continue
-        if number == 1 or not pending:
-            value, error = _parsed(text)
-            if error is None:
-                yield from _checked(value, f"line {number}")
-                continue
-            if number == 1 and text[0] in "[{" and _goes_on(text):
-                yield from _document(_joined(line, lines))
+        opens, first = first and text[0] in "[{", False
+        if not piece.ends:
+            if opens:
+                yield from _document(_texts(piece, pieces))
+                return
+            yield Problem(f"line {number}", f"is longer than {LONGEST_LINE >> 20} MiB")
+            _pass_over(pieces)
+            continue
+        value, error = _parsed(text)
+        if error is None:
+            yield from _checked(value, f"line {number}")
+            continue
+        if opens:
+            following = next(pieces, None)
+            pieces = chain([] if following is None else [following], pieces)
+            if _goes_on(text, following):
+                yield from _document(_texts(piece, pieces))
                 return
         yield Problem(f"line {number}", f"is no JSON: {error}")
 
 
-def _goes_on(text: str) -> bool:
-    """Whether a first line that is no JSON may be the beginning of a document of several lines."""
-    return text in ("[", "{") or text[-1] in ",[{:" or not text.startswith('{"') or len(text) < _SNIFFED
+def _goes_on(text: str, following: Piece | Problem | None) -> bool:
+    """Whether a first line that is no JSON begins a document of several lines, and is no line that was cut off."""
+    if text[-1] in ",[{:" or not isinstance(following, Piece):
+        return text[-1] in ",[{:"
+    return not isinstance(_parsed(following.text.strip(_SPACE))[0], dict)
 
 
-def _joined(first: str, lines: Iterator[str | Problem]) -> Iterator[str]:
-    yield first
-    for line in lines:
-        if isinstance(line, str):
-            yield line
+def _texts(first: Piece, pieces: Iterator[Piece | Problem]) -> Iterator[str]:
+    yield first.text
+    yield from (piece.text for piece in pieces if isinstance(piece, Piece))
+
+
+def _pass_over(pieces: Iterator[Piece | Problem]) -> None:
+    """Read to the end of a line."""
+    for piece in pieces:
+        if isinstance(piece, Piece) and piece.ends:
+            return
 
 
 def _parsed(text: str) -> tuple[Any, str | None]:
@@ -236,30 +127,38 @@ WRAPPERS = frozenset({"data", "traces", "runs", "observations", "simulations", "
 
 
 def _document(chunks: Iterator[str]) -> Iterator[Record | Problem]:
-    """Yield the objects of a JSON document without reading all of it into memory.
+    """Yield the objects of JSON documents without reading all of them into memory.
 
     These are the items of a list at the top, or of the lists of `WRAPPERS` in an object at the top. An object without
     such a list is yielded as a whole.
     """
-    scanner = _Scanner(chunks)
-    opening = scanner.peek()
-    if opening == "[":
-        yield from scanner.items("")
-        return
+    scanner, number = _Scanner(chunks), 0
+    while opening := scanner.peek():
+        number += 1
+        place = f"document {number}" if number > 1 else ""
+        try:
+            if opening == "[":
+                yield from scanner.items("", place)
+            elif opening == "{":
+                yield from _object(scanner, place)
+            else:
+                raise ValueError(f"{opening!r} is there, and no object")
+        except (ValueError, RecursionError) as error:
+            yield Problem(place or "end", f"the document is cut off or is no JSON: {error}")
+            return
+
+
+def _object(scanner: _Scanner, place: str) -> Iterator[Record | Problem]:
     whole: dict[str, Any] = {}
     wrapped = False
-    try:
-        for key in scanner.members():
-            if key in WRAPPERS and scanner.peek() == "[":
-                wrapped = True
-                yield from scanner.items(key, whole)
-            else:
-                whole[key] = scanner.value()
-    except ValueError as error:
-        yield Problem("end", f"the document is cut off or is no JSON: {error}")
-        return
+    for key in scanner.members():
+        if key in WRAPPERS and scanner.peek() == "[":
+            wrapped = True
+            yield from scanner.items(key, place, whole)
+        else:
+            whole[key] = scanner.value()
     if not wrapped:
-        yield Record(whole, "document")
+        yield Record(whole, place or "document")
 
 
 class _Scanner:
@@ -303,28 +202,24 @@ class _Scanner:
                 self._at += 1
         self.expect("}")
 
-    def items(self, key: str, around: Mapping[str, Any] = _NOTHING) -> Iterator[Record | Problem]:
-        """Yield the items of a list."""
+    def items(self, key: str, place: str, around: Mapping[str, Any] = _NOTHING) -> Iterator[Record | Problem]:
+        """Yield the items of a list.
+
+        Raises:
+            ValueError: an item is no JSON, or the list is cut off.
+        """
         self.expect("[")
         number = 0
         while self.peek() not in ("]", ""):
             number += 1
-            try:
-                item = self.value()
-            except (ValueError, RecursionError) as error:
-                yield Problem(f"item {number}", f"is cut off or no JSON: {error}")
-                return
-            yield from (
-                _items([item], f"item {number}", key)
-                if not isinstance(item, dict)
-                else (Record(item, f"item {number}", key, around),)
-            )
+            item, where = self.value(), ", ".join(filter(None, (place, f"item {number}")))
+            if isinstance(item, dict):
+                yield Record(item, where, key, around)
+            else:
+                yield Problem(where, "is no JSON object")
             if self.peek() == ",":
                 self._at += 1
-        if self.peek() == "]":
-            self._at += 1
-        else:
-            yield Problem("end", "the list is cut off")
+        self.expect("]")
 
     def value(self) -> Any:
         """Return the next value.
