@@ -126,8 +126,11 @@ def _events(events: Sequence[Mapping[str, Any]]) -> Answer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    seen: list[str] | None = None
 
     def do_POST(self) -> None:
+        if self.seen is not None:
+            self.seen.append(self.path)
         body = self.rfile.read(int(self.headers["content-length"]))
         answers = next(answers for part, answers in PROTOCOLS.items() if part in self.path)
         said = [APPROVE] if b"verdict" in body else ["Your parcel ", "is on its way."]
@@ -147,9 +150,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def provider_server() -> Iterator[str]:
-    """The server, and its base URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def provider_server(seen: list[str] | None = None) -> Iterator[str]:
+    """The server, and its base URL.
+
+    Args:
+        seen: gets the path of each request.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"seen": seen}))
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)

@@ -125,7 +125,7 @@ def test_a_document_in_one_line_that_is_too_long_is_read_piece_by_piece(
     rows, report = read(path)
     assert report.problems == []
     assert [each.turn_id for each in rows] == [*(f"t{number}" for number in range(50)), "t99"]
-    assert rows[7].draft == "7 €" + "ü" * 100
+    assert [each.draft for each in rows[:-1]] == [each["draft"] for each in many]
 
 
 STREAM = """
