@@ -158,7 +158,7 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path, capsys, encoding, endin
         ({"draft": "I sent it.", "label": "wrong"}, "label 'wrong' is unknown"),
         ({"draft": "It costs $78.", "made_up": "$78"}, "made_up is no list of texts"),
         ({"draft": None}, "no draft with a label"),
-        ({"resourceSpans": []}, "OpenTelemetry data, which has no labels"),
+        ({"resourceSpans": []}, "OpenTelemetry data among other rows"),
     ],
 )
 def test_a_row_with_an_unknown_label_is_reported_and_not_counted_as_honest(tmp_path, capsys, row, reason):
@@ -167,6 +167,54 @@ def test_a_row_with_an_unknown_label_is_reported_and_not_counted_as_honest(tmp_p
     assert f"2 rows are left out: {reason}" in printed.err
     assert shares(printed.out)["honest drafts flagged"] == (1, 2)
     assert run(capsys, write(tmp_path / "alone.jsonl", [row]))[0] == 2
+
+
+TURN = {
+    "turn_id": "t1",
+    "draft": "Your order XK42PP costs $77.",
+    "messages": [
+        {"role": "user", "content": "Where is XK42PP?"},
+        {"role": "assistant", "tool_calls": [{"name": "look", "id": "c"}]},
+        {"role": "tool", "content": "XK42PP, $78", "tool_call_id": "c"},
+    ],
+}
+
+
+def test_a_recorded_turn_rests_on_its_messages_and_is_not_taken_for_honest(tmp_path, capsys):
+    code, printed = run(capsys, write(tmp_path / "turns.jsonl", [TURN, {"turn_id": "t2"}]), "--json")
+    assert code == 0
+    assert shares(printed.out) == {"with a finding": (1, 1), "with one of kind price": (1, 1)}
+    assert "1 row is left out: a recorded turn without a draft" in printed.err
+
+
+def test_a_recorded_turn_may_have_a_label(tmp_path, capsys):
+    rows = [{**TURN, "made_up": ["$77"]}, {**TURN, "draft": "XK42PP costs $78.", "made_up": []}]
+    _, printed = run(capsys, write(tmp_path / "turns.jsonl", rows), "--json")
+    got = shares(printed.out)
+    assert (got["labelled"], got["honest drafts flagged"]) == ((1, 1), (0, 1))
+    assert "with a finding" not in got
+
+
+def test_telemetry_is_read_as_turns(tmp_path, capsys):
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "Your refund has the number RF-99123-X."}]}]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "How much?"}]}]
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps(said),
+    }
+    pairs = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    span = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "chat", "attributes": pairs}
+    export = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    code, printed = run(capsys, write(tmp_path / "demo.jsonl", [export, {"resourceMetrics": []}]), "--json")
+    assert (code, printed.err) == (0, "")
+    assert shares(printed.out) == {"with a finding": (1, 1), "with one of kind reference": (1, 1)}
+
+
+def test_a_turn_that_is_none_is_reported(tmp_path, capsys):
+    code, printed = run(capsys, write(tmp_path / "turns.jsonl", [{"turn_id": 7}]))
+    assert code == 2
+    assert "line 1: turn_id is a number" in printed.err
 
 
 def test_a_cut_gzip_file_is_reported(tmp_path, capsys):

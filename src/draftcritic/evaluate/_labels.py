@@ -23,7 +23,9 @@ def report_unlabelled(rows: Sequence[Row]) -> None:
 
 def _reason(row: Row) -> str:
     if is_telemetry(row):
-        return "OpenTelemetry data, which has no labels"
+        return "OpenTelemetry data among other rows; give it in a file of its own"
+    if "recorded" in row:
+        return "a recorded turn without a draft"
     if "label" in row:
         return f"label {_shown(row['label'])} is unknown, or its draft is no text"
     if "made_up" in row:

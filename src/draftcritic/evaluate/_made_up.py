@@ -31,7 +31,7 @@ def accepts(row: Row) -> bool:
     """Return whether the row contains a pair or a draft."""
     if "fabricated_draft" in row:
         return isinstance(row["fabricated_draft"], str) and "fake_token" in row
-    if not isinstance(row.get("draft"), str) or "label" in row:
+    if not isinstance(row.get("draft"), str) or "label" in row or "recorded" in row:
         return False
     if "made_up" in row:
         tokens = row["made_up"]

@@ -1,4 +1,4 @@
-"""Reads labelled drafts from files: JSON lines, plain or gzip."""
+"""Reads labelled drafts from files: JSON lines, plain or gzip. Recorded turns are read, too, and have no labels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from draftcritic.evaluate._tables import Table
+from draftcritic.turns._read import read_turns
+from draftcritic.turns._row import RowError, TurnRow
+from draftcritic.turns._to_turn import to_turn
 
 Row = Mapping[str, Any]
 _TELEMETRY = ("resourceSpans", "resourceMetrics", "resourceLogs")
@@ -28,7 +31,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """Yield the rows of a file, or of every file of a folder in the order of their names.
 
     Raises:
-        ValueError: there is no such file, none with a fitting name, or a line is no JSON object.
+        ValueError: there is no such file, none with a fitting name, or a line is no JSON object or no turn.
     """
     if not path.exists():
         raise ValueError(f"{path}: there is no such file or folder")
@@ -68,7 +71,33 @@ def _rows_of(file: Path) -> Iterator[Row]:
                 raise ValueError(f"{file}, line {number}: is no JSON: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{file}, line {number}: is no JSON object")  # noqa: TRY004 - one kind of error
-            yield {"id": f"{file.name}:{number}", **row}
+            if is_telemetry(row) and number == 1:
+                yield from (_of_turn(turn, {}) for turn in read_turns([file]))
+                return
+            yield (
+                _of_turn(_turn(row, file, number), row) if "turn_id" in row else {"id": f"{file.name}:{number}", **row}
+            )
+
+
+def _turn(row: Row, file: Path, number: int) -> TurnRow:
+    try:
+        return TurnRow.from_dict(row)
+    except RowError as error:
+        raise ValueError(f"{file}, line {number}: {error}") from None
+
+
+def _of_turn(turn: TurnRow, labels: Row) -> Row:
+    """Return a recorded turn as a row: what it rests on is in its messages. Without a label it is `recorded`."""
+    whole = to_turn(turn)
+    given = {name: labels[name] for name in ("label", "made_up") if name in labels} or {"recorded": True}
+    return {
+        "id": turn.turn_id,
+        "draft": turn.draft,
+        "tool_calls": whole.tool_calls,
+        "context": whole.context,
+        "user_message": whole.user_message,
+        **given,
+    }
 
 
 def sources_of(row: Row) -> tuple[Any, str, str]:
@@ -96,6 +125,7 @@ _MODULES = {
     "tokens": "draftcritic.evaluate._made_up",
     "actions": "draftcritic.evaluate._claimed_actions",
     "acknowledgements": "draftcritic.evaluate._acknowledgement_rows",
+    "recorded": "draftcritic.evaluate._recorded_turns",
 }
 
 
