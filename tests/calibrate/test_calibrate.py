@@ -101,6 +101,16 @@ def test_people_who_do_not_agree_are_named_and_do_not_count() -> None:
     assert "were not drawn by `draftcritic label`" in text
 
 
+def test_when_every_draft_is_labelled_a_note_says_what_that_shows_of_drafts_to_come() -> None:
+    def notes(labels: int) -> list[str]:
+        drafts = [Draft(f"t{n}", "approve", "approve", answer="approve" if n < labels else "") for n in range(16)]
+        return [note for note in calibrate(Population(drafts), miss=0.02).notes if note.startswith("every draft")]
+
+    (note,) = notes(16)
+    assert note.endswith("of those, 16 labels without an error show at most 17 %")
+    assert notes(15) == []
+
+
 def test_agreement_of_two_people() -> None:
     runs, given, _ = labelled(2000, 100, who=("ann", "bob"))
     calibration = calibrate(population(runs, given))

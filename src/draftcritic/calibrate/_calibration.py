@@ -22,6 +22,7 @@ from draftcritic.calibrate._measure import (
 )
 from draftcritic.calibrate._thresholds import Costs, Point, best_point, cost_of, threshold_curve
 from draftcritic.statistics._agreement import Kappa
+from draftcritic.statistics._binomial import upper_bound
 from draftcritic.statistics._stratified import Estimate
 
 _SHOWN_IDS = 5
@@ -112,6 +113,12 @@ def _notes(found: Population) -> Iterator[str]:
     unseen = {draft.stratum for draft in found.drafts} - {draft.stratum for draft in found.labelled}
     if unseen:
         yield f"without any label, so that anything may be in it: {', '.join(sorted(unseen))}"
+    if found.drafts and len(found.labelled) == len(found.drafts):
+        count = len(found.drafts)
+        yield (
+            f"every draft is labelled: nothing about these {count} is uncertain, and much about the drafts to come: "
+            f"of those, {count} labels without an error show at most {100 * upper_bound(0, count):.2g} %"
+        )
     for name, ids in (("disputed", found.disputed), ("unsure", found.unsure), ("not in the replay", found.unknown)):
         if ids:
             more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
