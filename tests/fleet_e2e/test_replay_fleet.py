@@ -11,6 +11,7 @@ from support.fleet import Fleet, finished, wait_for
 
 from draftcritic.cli import main
 from draftcritic.fleet import _work
+from draftcritic.replay._remote import AT_ONCE
 from draftcritic.turns import Message, TurnRow
 
 pytestmark = pytest.mark.e2e
@@ -71,6 +72,25 @@ def test_a_model_is_asked_by_the_workers_and_a_second_run_asks_nothing(
     assert len(calls.read_text().splitlines()) == 40
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     assert '"verdict":"approve","source":"reflection"' in (tmp_path / "one.jsonl").read_text()
+
+
+def test_a_broker_that_goes_away_ends_the_replay_and_the_next_one_goes_on(
+    deployment: Fleet, replay: Replay, tmp_path: Path, capsys: Captured
+) -> None:
+    calls = tmp_path / "calls"
+    deployment.worker(concurrency=2, CALLS=str(calls), SECONDS_PER_REVIEW="0.1")
+    source = turns(tmp_path / "recorded.jsonl", 80)
+    options = (*MODEL, "--cache", str(tmp_path / "cache"), "--workers", "celery")
+    with ThreadPoolExecutor(1) as pool:
+        replaying = pool.submit(replay, source, "runs.jsonl", *options)
+        wait_for(lambda: calls.exists() and len(calls.read_text().splitlines()) >= 10)
+        deployment.services.stop("rabbitmq")
+        assert replaying.result() == 2
+    assert "the broker went away" in capsys.readouterr().err
+    deployment.services.start("rabbitmq")
+    assert replay(source, "runs.jsonl", *options) == 0
+    assert "judged 80 of 80 turns" in capsys.readouterr().out
+    assert 80 <= len(calls.read_text().splitlines()) <= 80 + AT_ONCE
 
 
 def test_a_turn_that_ends_its_worker_twice_is_reported_and_not_tried_again(
