@@ -5,9 +5,12 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +156,19 @@ def test_a_file_larger_than_the_memory_of_the_process_is_read(tmp_path: Path) ->
         check=False,
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    content = pack(lines(*(row(number) for number in range(5000))).encode())
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(path.write_bytes, content)
+        rows, report = read(path)
+        writing.result()
+    assert (len(rows), report.problems) == (5000, [])
 
 
 def test_formats_may_be_mixed_in_one_file(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _rows(file: Path, report: ReadReport) -> Iterator[TurnRow]:
-    head = head_of(file, 4)
+    head = b"" if file.is_fifo() else head_of(file, 4)
     if head == _PARQUET:
         report.formats["Phoenix"] += 1
         yield from read_parquet(file)

@@ -7,7 +7,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 _SNIFFED = 4096
 _CHUNK = 1 << 20
@@ -22,6 +22,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FALLBACK = "windows-1252"
+_GZIP = b"\x1f\x8b"
 
 
 class ReadError(Exception):
@@ -54,8 +55,13 @@ def pieces_of(path: Path) -> Iterator[Piece | Problem]:
         ReadError: the file cannot be opened, or is no text.
     """
     try:
-        with _open(path) as raw, io.BufferedReader(cast("Any", raw), _CHUNK) as buffered:
-            yield from _of_text(path, buffered)
+        # Opened once: a pipe has only one beginning.
+        with path.open("rb", buffering=0) as raw, io.BufferedReader(raw, _CHUNK) as buffered:
+            if not buffered.peek(2).startswith(_GZIP):
+                yield from _of_text(path, buffered)
+                return
+            with io.BufferedReader(_Gunzip(buffered), _CHUNK) as unpacked:
+                yield from _of_text(path, unpacked)
     except (EOFError, zlib.error) as error:
         yield Problem("end", f"the compressed file is cut off or damaged: {error}")
     except OSError as error:
@@ -73,12 +79,6 @@ def head_of(path: Path, size: int = _SNIFFED) -> bytes:
             return file.read(size)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _open(path: Path) -> IO[bytes]:
-    if head_of(path, 2) == b"\x1f\x8b":
-        return cast("IO[bytes]", _Gunzip(path.open("rb", buffering=0)))
-    return path.open("rb", buffering=0)
 
 
 class _Gunzip(io.RawIOBase):
@@ -119,7 +119,7 @@ class _Gunzip(io.RawIOBase):
         super().close()
 
 
-def _of_text(path: Path, buffered: io.BufferedReader) -> Iterator[Piece | Problem]:
+def _of_text(path: Path, buffered: io.BufferedReader[Any]) -> Iterator[Piece | Problem]:
     head = buffered.peek(_SNIFFED)[:_SNIFFED]
     encoding = _encoding(head)
     if encoding is None and b"\0" in head:
