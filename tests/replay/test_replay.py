@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +16,7 @@ import pytest
 
 from draftcritic.core import FabricationMode, Policy
 from draftcritic.replay import AnswerCache, BudgetError, Judge, ModelJudge, ReplayResult, Run, Tally, read_runs, replay
+from draftcritic.replay._remote import RemoteError
 from draftcritic.review import Reply
 from draftcritic.testing import ScriptedCriticModel
 from draftcritic.turns import Message, Reviewed, ToolCall, TurnRow
@@ -191,6 +194,18 @@ def test_a_model_that_only_fails_is_left_alone_after_five_calls(tmp_path: Path) 
     assert result.spending is not None
     assert result.spending.stopped.startswith("the model failed 5 times in a row")
     assert result.tally.turns == 20
+
+
+def killed_elsewhere(parent: int) -> Policy:
+    if os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return SELECTIVE
+
+
+def test_a_killed_process_of_several_is_reported_and_leaves_no_file(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(RemoteError, match="a process of --workers was killed"):
+        replay([source], tmp_path / "runs.jsonl", partial(killed_elsewhere, os.getpid()), workers=2)
+    assert not list(tmp_path.glob("runs.jsonl*"))
 
 
 def test_the_output_must_not_be_a_source(source: Path) -> None:

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,7 +17,7 @@ from typing import IO, Any, Protocol
 
 from draftcritic.core._policy import Policy
 from draftcritic.replay._judge import Judge, ModelJudge, Spending
-from draftcritic.replay._remote import AT_ONCE, RemoteJudge, in_messages
+from draftcritic.replay._remote import AT_ONCE, RemoteError, RemoteJudge, in_messages
 from draftcritic.replay._runs import Replayed, Run
 from draftcritic.replay._tally import Tally
 from draftcritic.turns._read import ReadReport, read_turns
@@ -84,7 +85,7 @@ def replay(
         ReadError: a source cannot be read.
         ValueError: `out` is one of the sources.
         BudgetError: see `ModelJudge.judge`.
-        RemoteError: see `RemoteJudge.judge_all`.
+        RemoteError: see `RemoteJudge.judge_all`; or a process of `workers` was killed.
         OSError: `out` cannot be written.
     """
     if any(source.exists() and out.exists() and source.samefile(out) for source in sources):
@@ -127,8 +128,13 @@ def _judged(
             yield from _in_order(pool, workers, judge_chunk, chunks, judging, against)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_process, (make_policy, make_against)) as pool:
-        yield from _in_order(pool, workers, _in_process, chunks)
+    try:
+        with ProcessPoolExecutor(workers, context, _start_process, (make_policy, make_against)) as pool:
+            yield from _in_order(pool, workers, _in_process, chunks)
+    except BrokenProcessPool as error:
+        raise RemoteError(
+            "a process of --workers was killed; perhaps the machine has no more memory, then try fewer"
+        ) from error
 
 
 def judge_chunk(rows: Iterable[TurnRow], judging: Judging, against: Judging | None) -> Chunk:
