@@ -23,6 +23,7 @@ from draftcritic.langchain._capture import CapturedDraft
 from draftcritic.langchain._critic_model import ChatModelCritic
 from draftcritic.langchain._event_loops import OwnLoop
 from draftcritic.langchain._own_calls import OwnPrompts
+from draftcritic.langchain._provider_names import provider_of
 from draftcritic.langchain._recent_reviews import remember
 from draftcritic.langchain._rewrite import WithoutCalls
 from draftcritic.langchain._root_run import root_run
@@ -174,7 +175,7 @@ class Runtime:
         """Return what travels of a captured draft."""
         error = ""
         try:
-            turn = self._turn(captured)
+            turn = replace(self._turn(captured), draft_provider=provider_of(captured.model))
         except Exception as fault:
             turn, error = bare_turn(captured), qualified_name(type(fault))
         return DraftMessage(
@@ -261,16 +262,13 @@ class Runtime:
         if self._rules.withholds:
             raise InvalidReloadError
         settings = self._rules.settings
-        turn = extract(
+        return extract(
             captured,
             documents=self._documents,
             trust_documents=settings.retriever_scores_trusted or not self._enforces,
             trust_request=settings.trust_request_metadata,
-        )
-        return replace(
-            turn,
-            repeats_question=self._own_prompts.repeated_in(captured.prompt),
             root_run=root_run(captured.context),
+            repeats_question=self._own_prompts.repeated_in(captured.prompt),
             agent=self._agent(captured),
         )
 
@@ -380,6 +378,11 @@ class _Source:
     def slow(self) -> bool:
         """Whether that takes an import now."""
         return self._runtime.is_to_be_named(agent_in(self._captured.context))
+
+    @property
+    def draft_provider(self) -> str:
+        """The name of the provider of the draft's model: only a draft that is reflected on needs it."""
+        return provider_of(self._captured.model)
 
     def __call__(self) -> CriticModel:
         return self._runtime.critic_for(self._captured)

@@ -172,7 +172,7 @@ def _signals(
 
 def _answers(turn: Turn, policy: Policy) -> bool:
     """Return whether a short draft may answer a question, as a permission does."""
-    return not policy.trivial_ack_patterns and asks(turn.user_message) and not is_plain_courtesy(turn.draft)
+    return not policy.trivial_ack_patterns and not is_plain_courtesy(turn.draft) and asks(turn.user_message)
 
 
 def _context(

@@ -67,7 +67,8 @@ class Turn:
         requested_intent: the intent that the request's metadata gives; counts when it is the riskier one.
         scope: opaque to the critic; handed to the rules source and the gate.
         draft_model: the name of the model that wrote the draft, as the provider reports it.
-        draft_provider: the name of its provider, as LangChain has it; empty when unknown.
+        draft_provider: the name of its provider, as LangChain has it; empty when unknown, or when it is looked up only
+            where the critic's model is asked.
         streamed: the draft left the model as a stream.
         exposed: text of the draft had reached the client before the verdict.
         repeats_question: the prompt of the draft repeats a question of the critic.

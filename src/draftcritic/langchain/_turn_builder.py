@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from draftcritic.core._models import reported_model_name, resolve_model_name
@@ -10,7 +10,6 @@ from draftcritic.core._turn import Earlier, Turn
 from draftcritic.langchain._backing import DocumentMemory, backing_of
 from draftcritic.langchain._capture import Answer, CapturedDraft, are_calls, mapping_of, text_of_answers
 from draftcritic.langchain._message_text import as_json, readable, retrieved_in
-from draftcritic.langchain._provider_names import provider_of
 from draftcritic.langchain._structured import asks_for_structure
 from draftcritic.langchain._tool_records import ProviderCalls, asks_for_tool, calls_in
 from draftcritic.review._scope import current_activation
@@ -207,8 +206,11 @@ def extract(
     documents: DocumentMemory | None = None,
     trust_documents: bool = True,
     trust_request: bool = False,
+    root_run: Hashable = None,
+    repeats_question: bool = False,
+    agent: str | None = None,
 ) -> Turn:
-    """Return the turn of a captured draft.
+    """Return the turn of a captured draft, without the name of its provider (see `provider_of`).
 
     A tool-call message, a structured answer and an empty answer give a turn with an empty draft.
 
@@ -217,6 +219,9 @@ def extract(
         documents: the retrieved documents that take the place of an activation log when the application gives none.
         trust_documents: the scores of documents may raise the confidence.
         trust_request: the activation log and intent of the run's metadata replace the application's.
+        root_run: see `Turn`.
+        repeats_question: see `Turn`.
+        agent: see `Turn`.
     """
     messages = messages_of(captured.model, captured.prompt)
     answer_metadata = _answer_metadata(captured.answers)
@@ -242,7 +247,9 @@ def extract(
         requested_intent=backing.requested_intent,
         scope=metadata,
         draft_model=resolve_model_name(captured.model, reported_model_name(answer_metadata)) or None,
-        draft_provider=provider_of(captured.model),
+        root_run=root_run,
+        repeats_question=repeats_question,
+        agent=agent,
         streamed=captured.streamed,
         exposed=captured.exposed,
         response_id=_response_id(captured.answers, answer_metadata),

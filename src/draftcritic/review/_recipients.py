@@ -32,13 +32,20 @@ class Recipients:
     def __init__(self, policy: Policy) -> None:
         self._kinds = "" if policy.evidence is EvidenceScope.NONE else ", ".join(_kinds(policy))
 
-    def report(self, turn: Turn, model: CriticModel) -> None:
-        """Log the providers of a draft and its critic unless that was done before. Never raises."""
+    def report(self, turn: Turn, source: object, model: CriticModel) -> None:
+        """Log the providers of a draft and its critic unless that was done before. Never raises.
+
+        Args:
+            turn: the draft; it names its provider, or else the source does.
+            source: what made the critic's model.
+            model: the critic's model.
+        """
         try:
             if not self._kinds:
                 return
             critic = str(getattr(model, "provider", "") or _UNKNOWN)
-            pair = (turn.draft_provider or _UNKNOWN, critic, self._kinds)
+            draft = turn.draft_provider or str(getattr(source, "draft_provider", ""))
+            pair = (draft or _UNKNOWN, critic, self._kinds)
             if pair in _reported or len(_reported) >= _MOST:
                 return
             _reported.add(pair)

@@ -134,7 +134,7 @@ class Reflector:
                 return GateReason.LOOP
             rules = yield from self._rules(turn)
             model = yield from self._model(source)
-            self._recipients.report(turn, model)
+            self._recipients.report(turn, source, model)
             evidence = yield ComputeStep(self._evidence, (turn, assessment), turn, "", self._caller)
             key = self._key(turn, rules, assessment, model, evidence)
             question = _Question(progress, assessment, model, rules, evidence)
