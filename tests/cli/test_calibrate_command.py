@@ -66,3 +66,13 @@ def test_labels_of_other_drafts_are_an_error(files: tuple[str, str], tmp_path: P
     done = run("calibrate", files[0], str(tmp_path / "other.jsonl"))
     assert done.returncode == 2
     assert "no label of" in done.stderr
+
+
+def test_labels_in_another_form_are_reported_with_the_command_that_reads_them(
+    files: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "labels.csv").write_text("turn_id,label\nt1,approve\n")
+    done = run("calibrate", files[0], str(tmp_path / "labels.csv"))
+    assert done.returncode == 2
+    assert f"{tmp_path / 'labels.csv'}, line 1: is no JSON" in done.stderr
+    assert "`draftcritic label --import` reads other forms" in done.stderr

@@ -76,7 +76,8 @@ def _calibrations(args: argparse.Namespace, labels: Labels) -> list[Calibration]
             raise ValueError(f"--{name.replace('_', '-')} is {bound:g}; allowed is a share between 0 and 1, e.g. 0.01")
     first = population(read_runs(args.runs), labels)
     if not first.labelled:
-        raise ValueError(f"no label of {', '.join(map(str, args.labels))} is about a draft of {args.runs}")
+        unread = f"; {labels.problems[0]}; `draftcritic label --import` reads other forms" if labels.problems else ""
+        raise ValueError(f"no label of {', '.join(map(str, args.labels))} is about a draft of {args.runs}{unread}")
     found = [first]
     if args.compare is not None:
         # The drafts were drawn by what the first critic said of them.
