@@ -62,6 +62,13 @@ ALLOWED = {
         "vl_convert",
     },
     "record": {"draftcritic.core", "draftcritic.record", "draftcritic.review", "draftcritic.turns"},
+    "selftest": {
+        "draftcritic.core",
+        "draftcritic.replay",
+        "draftcritic.selftest",
+        "draftcritic.statistics",
+        "draftcritic.turns",
+    },
     "check": {"draftcritic.check", "draftcritic.replay", "draftcritic.turns"},
     "statistics": {"draftcritic.statistics"},
     "fleet": {

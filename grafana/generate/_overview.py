@@ -449,4 +449,17 @@ def _health() -> list[AnyPanel]:
             empty="no policy file",
             words={"1": ("valid", GREEN), "0": ("invalid", RED)},
         ),
+        lines(
+            "Errors found in self-tests",
+            "Share of the damaged drafts of the last `draftcritic selftest` that the critic found, by damage. A "
+            "test is shown for two days.",
+            [
+                Query(
+                    f"min by ({names.DAMAGE}) (last_over_time({shown(names.SELFTEST_RECALL)}[2d]))",
+                    f"{{{{{names.DAMAGE}}}}}",
+                )
+            ],
+            unit="percentunit",
+            place=Place(18, 6),
+        ),
     ]

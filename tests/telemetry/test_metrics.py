@@ -37,6 +37,7 @@ from draftcritic.core import (
 from draftcritic.telemetry import TelemetryRecorder
 from draftcritic.telemetry._gauges import Depth, _callbacks
 from draftcritic.telemetry._metrics import Metrics
+from draftcritic.telemetry._selftest import record_recall
 
 
 def everything(harness: Harness) -> None:
@@ -57,6 +58,7 @@ def fleet(harness: Harness) -> None:
     harness.recorder.dead_lettered("schema")
     harness.recorder.budget_local()
     harness.recorder.other_release(newer=True, older=False)
+    record_recall({"digit": 0.5}, "", harness.meter_provider)
     harness.recorder.watch_spool(lambda: (2048, 3.5))
     harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
 
@@ -116,6 +118,7 @@ def test_a_fleet_is_counted(harness: Harness) -> None:
         ("draftcritic.dead_lettered", Sum, "{draft}"),
         ("draftcritic.budget.local", Sum, "{call}"),
         ("draftcritic.other_release", Sum, "{draft}"),
+        ("draftcritic.selftest.recall", Gauge, "1"),
     ],
 )
 def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: type, unit: str) -> None:
@@ -129,7 +132,7 @@ def test_each_metric_has_its_kind_and_unit(harness: Harness, name: str, kind: ty
 
 def test_no_other_metric_exists(harness: Harness) -> None:
     everything(harness)
-    assert len(harness.metrics()) == 23
+    assert len(harness.metrics()) == 24
 
 
 def test_every_verdict_exists_with_zero_before_the_first_review(harness: Harness) -> None:

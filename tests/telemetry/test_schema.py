@@ -24,6 +24,7 @@ import draftcritic.telemetry as telemetry
 from draftcritic.core import Judged, Mode, Verdict
 from draftcritic.telemetry import SCHEMA, AttributeInfo, Capture
 from draftcritic.telemetry import names as wire_names
+from draftcritic.telemetry._selftest import record_recall
 
 TYPES: dict[str, Any] = {"string": str, "int": int, "double": float, "boolean": bool, "string[]": tuple}
 
@@ -72,6 +73,7 @@ def everything() -> Harness:
     harness.recorder.dead_lettered("schema")
     harness.recorder.budget_local()
     harness.recorder.other_release(newer=True, older=True)
+    record_recall({"digit": 0.5, "rule": 1.0}, "gpt-4o-mini", harness.meter_provider)
     harness.recorder.watch_spool(lambda: (2048, 3.5))
     harness.recorder.info(Mode.OBSERVE, "8ab6571763b3", "spool", "gpt-4o-mini")
     return harness

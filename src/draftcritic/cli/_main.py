@@ -19,6 +19,7 @@ from draftcritic.cli import _qualify_command as _qualify
 from draftcritic.cli import _replay_command as _replay
 from draftcritic.cli import _run_command as _run
 from draftcritic.cli import _schema_command as _schema
+from draftcritic.cli import _selftest_command as _selftest
 from draftcritic.cli import _settings_command as _settings
 from draftcritic.cli import _worker_command as _worker
 
@@ -49,6 +50,7 @@ _COMMANDS: dict[str, _Command] = {
     "check": _check,
     "purge": _purge,
     "qualify": _qualify,
+    "selftest": _selftest,
     "worker": _worker,
 }
 

@@ -426,5 +426,6 @@ DESCRIPTIONS: dict[str, str] = {
     names.METRIC_DEAD_LETTERED: "Drafts that were put aside because they cannot be reviewed.",
     names.METRIC_BUDGET_LOCAL: "Calls decided by this process's part of the budgets, as their store was away.",
     names.METRIC_OTHER_RELEASE: "Drafts whose writer is of a release with more (newer) or fewer fields of a turn.",
+    names.METRIC_SELFTEST_RECALL: "Share of the damaged drafts of the last self-test that the critic found.",
     names.METRIC_POLICY_LOADED: "1 while the policy's file is valid, 0 while it is not and the last valid one stays.",
 }

@@ -371,6 +371,7 @@ _LABELS = (
     AttributeInfo(names.RULE, "string", "Id of a loaded preference or rule, else `other`."),
     AttributeInfo(names.DIRECTION, "string", "Which way the tokens went.", names.DIRECTIONS),
     AttributeInfo(names.KIND, "string", "The kind of the finding.", (*sorted(KINDS), names.KIND_OTHER)),
+    AttributeInfo(names.DAMAGE, "string", "How a draft was damaged for a self-test.", names.DAMAGES),
     AttributeInfo(
         names.REASON,
         "string",
@@ -406,6 +407,7 @@ _KINDS: dict[str, tuple[Literal["counter", "histogram", "gauge"], str, tuple[flo
     names.METRIC_DEAD_LETTERED: ("counter", names.UNIT_DRAFT, ()),
     names.METRIC_BUDGET_LOCAL: ("counter", names.UNIT_CALL, ()),
     names.METRIC_OTHER_RELEASE: ("counter", names.UNIT_DRAFT, ()),
+    names.METRIC_SELFTEST_RECALL: ("gauge", names.UNIT_ONE, ()),
 }
 
 SCHEMA = Schema(

@@ -108,6 +108,9 @@ CONTENT_FABRICATIONS: Final = "draftcritic.content.fabrications"
 DIRECTION: Final = "draftcritic.direction"
 KIND: Final = "draftcritic.kind"
 RULE: Final = "draftcritic.rule"
+DAMAGE: Final = "draftcritic.damage"
+DAMAGES: Final = ("digit", "negation", "tool_call", "rule")
+"""How a self-test damages a draft."""
 ANSWER: Final = "draftcritic.answer"
 ANSWER_NONE: Final = "none"
 ANSWER_CONFIRMED: Final = "confirmed"
@@ -153,6 +156,7 @@ METRIC_REDELIVERED: Final = "draftcritic.redelivered"
 METRIC_DEAD_LETTERED: Final = "draftcritic.dead_lettered"
 METRIC_BUDGET_LOCAL: Final = "draftcritic.budget.local"
 METRIC_OTHER_RELEASE: Final = "draftcritic.other_release"
+METRIC_SELFTEST_RECALL: Final = "draftcritic.selftest.recall"
 
 UNIT_REVIEW: Final = "{review}"
 UNIT_DECISION: Final = "{decision}"
@@ -199,6 +203,7 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     METRIC_REDELIVERED: (),
     METRIC_DEAD_LETTERED: (REASON,),
     METRIC_OTHER_RELEASE: (REASON,),
+    METRIC_SELFTEST_RECALL: (DAMAGE, SKU),
     METRIC_BUDGET_LOCAL: (),
 }
 """The labels of each metric."""

@@ -12,7 +12,7 @@ from draftcritic.turns._row import Message, ToolCall, TurnRow
 
 def to_turn(row: TurnRow) -> Turn:
     """Return the turn of a row, built as the plugin builds it from a running agent."""
-    start = _turn_start(row.messages)
+    start = turn_start(row.messages)
     earlier, now = row.messages[:start], row.messages[start:]
     context = [row.system, *(message.content for message in earlier), *row.sources]
     arguments = [_as_text(call) for message in earlier for call in message.tool_calls]
@@ -44,7 +44,7 @@ def _earlier(messages: Iterable[Message]) -> Iterator[Earlier]:
             yield Earlier(message.role, message.content, tool, message.status == "error")
 
 
-def _turn_start(messages: Sequence[Message]) -> int:
+def turn_start(messages: Sequence[Message]) -> int:
     """Return the index of the first message after the last answer that a user's message follows."""
     user = max((at for at, message in enumerate(messages) if message.role == "user"), default=0)
     return max((at + 1 for at, message in enumerate(messages[:user]) if _is_answer(message)), default=0)
