@@ -1,12 +1,16 @@
 # Every target works on a fresh clone with only Python 3.10+ and make: it makes its own virtual environment.
 PYTHON ?= python3
 FAST := tests/core tests/grounding tests/settings tests/parity tests/evaluate tests/test_rooms.py
+# Tests that start programs, servers or many processes: minutes each, and rarely broken by a change elsewhere.
+PROCESSES := tests/benchmarks tests/cli tests/demo tests/doctor tests/neighbours tests/processes tests/dashboards/test_alerts.py \
+	tests/fleet/test_killed_agents.py tests/labels/test_page.py tests/langchain/test_pickled.py tests/test_page_examples.py \
+	tests/test_pages.py tests/test_start.py tests/turns/test_instrumentations.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage docs words lint types unit matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down fleet-up fleet-down fleet-test e2e clean
+.PHONY: help demo test test-fast coverage docs words lint types unit processes matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down fleet-up fleet-down fleet-test e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -21,7 +25,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP) ## an ordinary LangGraph agent, started unchanged, its drafts reviewed
 	$(BIN)/draftcritic demo $(ARGS)
 
-test: lint types unit ## the whole test suite, format, lint and types
+test: lint types unit ## format, lint, types, and all tests that start no programs of their own
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -35,7 +39,10 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --ignore=tests/e2e --ignore=tests/fleet_e2e $(ARGS)
+	$(BIN)/python -m pytest -n 2 --ignore=tests/e2e --ignore=tests/fleet_e2e $(PROCESSES:%=--ignore=%) $(ARGS)
+
+processes: $(STAMP) ## the tests that start programs: agents, servers, commands, neighbours, promtool
+	$(BIN)/python -m pytest -n 2 $(PROCESSES) $(ARGS)
 
 test-fast: $(STAMP) ## the pure part alone: no processes, servers or frameworks
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)

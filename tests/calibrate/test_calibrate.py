@@ -72,6 +72,19 @@ def test_a_bound_that_is_not_shown_names_how_many_more_labels_of_which_stratum_s
     assert shows(more, MISS, 0.01).is_shown
 
 
+def test_labels_of_each_draft_show_no_more_about_drafts_to_come_than_as_many_of_a_larger_replay() -> None:
+    few = [Draft(f"t{n}", "approve", "approve", answer="approve") for n in range(16)]
+    shown = shows(few, MISS, 0.02)
+    assert not shown.is_shown
+    assert shown.at_most == pytest.approx(1 - 0.05 ** (1 / 16))
+    assert shown.more == {"approve": labels_needed(0.02) - 16}
+    assert shown.line().endswith(
+        "label 133 more of approve, for which more drafts have to be replayed: 0 of approve are left without a label"
+    )
+    enough = [Draft(f"t{n}", "approve", "approve", answer="approve") for n in range(labels_needed(0.02))]
+    assert shows(enough, MISS, 0.02).is_shown
+
+
 def test_a_bound_below_the_estimate_cannot_be_shown_by_more_labels() -> None:
     drafts = [Draft(f"t{n}", "refuse", "refuse", answer="approve" if n % 2 else "refuse") for n in range(100)]
     shown = shows([*drafts, *(Draft(f"u{n}", "refuse", "refuse") for n in range(900))], FALSE_REFUSE, 0.01)
@@ -107,7 +120,7 @@ def test_when_every_draft_is_labelled_a_note_says_what_that_shows_of_drafts_to_c
         return [note for note in calibrate(Population(drafts), miss=0.02).notes if note.startswith("every draft")]
 
     (note,) = notes(16)
-    assert note.endswith("of those, 16 labels without an error show at most 17 %")
+    assert note.endswith("of which 16 labels without an error show at most 17 %")
     assert notes(15) == []
 
 

@@ -36,6 +36,14 @@ def test_a_census_has_no_uncertainty() -> None:
     assert stratified_upper_bound([Stratum(40, 40, 3)]) == pytest.approx(3 / 40)
 
 
+def test_a_census_leaves_the_cases_to_come_uncertain() -> None:
+    for strata in ([Stratum(40, 40, 3)], [Stratum(40_000, 40, 3)]):
+        assert stratified_upper_bound(strata, to_come=True) == upper_bound(3, 40)
+    two = [Stratum(40, 40, 0), Stratum(10, 10, 0)]
+    assert stratified_upper_bound(two) == 0
+    assert stratified_upper_bound(two, to_come=True) > upper_bound(0, 50)
+
+
 def test_a_stratum_without_any_hit_still_widens_the_interval() -> None:
     estimate = stratified_share([Stratum(10_000, 50, 0), Stratum(100, 100, 10)])
     assert estimate.share == pytest.approx(10 / 10_100)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from draftcritic.calibrate._measure import Draft, Kind, strata_where
 from draftcritic.statistics._stratified import Stratum, stratified_upper_bound
 
 _MOST = 1_000_000
+"""Labels beyond which more of them are no advice."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Whether the labels show that at most so many drafts are of a kind.
+    """Whether the labels show that at most so many drafts are of a kind, of those to come as of the replayed ones.
 
     Attributes:
         kind: the name of the kind.
@@ -22,6 +23,7 @@ class Shown:
         share: the estimate.
         more: labels that would show it when they turn out as those before, by the stratum that needs the fewest; empty
             when it is shown, or no number of labels would show it.
+        left: how many drafts of those strata have no label yet.
     """
 
     kind: str
@@ -29,6 +31,7 @@ class Shown:
     at_most: float
     share: float
     more: dict[str, int]
+    left: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_shown(self) -> bool:
@@ -46,7 +49,12 @@ class Shown:
             return (
                 f"{found}; the estimate itself is above the bound or too near to it: change the critic, not the labels"
             )
-        return f"{found}; label {' and '.join(f'{count} more of {name}' for name, count in self.more.items())}"
+        found = f"{found}; label {' and '.join(f'{count} more of {name}' for name, count in self.more.items())}"
+        short = {name: self.left.get(name, 0) for name, count in self.more.items() if count > self.left.get(name, 0)}
+        if not short:
+            return found
+        left = " and ".join(f"{count} of {name}" for name, count in short.items())
+        return f"{found}, for which more drafts have to be replayed: {left} are left without a label"
 
 
 def shows(drafts: Sequence[Draft], kind: Kind, bound: float, level: float = 0.95) -> Shown:
@@ -57,15 +65,18 @@ def shows(drafts: Sequence[Draft], kind: Kind, bound: float, level: float = 0.95
     names = sorted({draft.stratum for draft in able})
     strata = strata_where(drafts, kind.possible, kind.hit)
     weight = len(able) / len(drafts)
-    at_most = weight * stratified_upper_bound(strata, level)
+    at_most = weight * stratified_upper_bound(strata, level, to_come=True)
     seen = sum(stratum.size * stratum.hits / stratum.sampled for stratum in strata if stratum.sampled)
     share = seen / len(drafts)
     more = {} if at_most <= bound else _more(names, strata, bound / weight, level)
-    return Shown(kind.name, bound, at_most, share, more)
+    left = {name: stratum.size - stratum.sampled for name, stratum in zip(names, strata, strict=True)}
+    return Shown(kind.name, bound, at_most, share, more, {name: left[name] for name in more})
 
 
 def _more(names: Sequence[str], strata: Sequence[Stratum], bound: float, level: float) -> dict[str, int]:
     """Return the fewest labels of one stratum that would show the bound, or else of all strata together."""
+    # As shares of drafts to come: there is no end to those that could be labelled.
+    strata = [Stratum(stratum.size * 2 * _MOST, stratum.sampled, stratum.hits) for stratum in strata]
     single = [
         (count, {name: count})
         for at, name in enumerate(names)
@@ -89,10 +100,10 @@ def _fewest(strata: Sequence[Stratum], places: Sequence[int], bound: float, leve
 
     def enough(count: int) -> bool:
         grown = [_grown(stratum, count) if at in places else stratum for at, stratum in enumerate(strata)]
-        return stratified_upper_bound(grown, level) <= bound
+        return stratified_upper_bound(grown, level, to_come=True) <= bound
 
-    most = max(strata[at].size - strata[at].sampled for at in places)
-    if most <= 0 or not enough(most):
+    most = _MOST
+    if not enough(most):
         return None
     low, high = 0, most
     while high - low > 1:
@@ -102,6 +113,7 @@ def _fewest(strata: Sequence[Stratum], places: Sequence[int], bound: float, leve
 
 
 def _grown(stratum: Stratum, count: int) -> Stratum:
-    sampled = min(stratum.size, stratum.sampled + count)
+    """Return a stratum with more labels, which turn out as those before; the bound goes by its share, not its size."""
+    sampled = stratum.sampled + count
     rate = stratum.hits / stratum.sampled if stratum.sampled else 0.0
     return Stratum(stratum.size, sampled, min(sampled, round(rate * sampled)))

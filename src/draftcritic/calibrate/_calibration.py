@@ -116,8 +116,9 @@ def _notes(found: Population) -> Iterator[str]:
     if found.drafts and len(found.labelled) == len(found.drafts):
         count = len(found.drafts)
         yield (
-            f"every draft is labelled: nothing about these {count} is uncertain, and much about the drafts to come: "
-            f"of those, {count} labels without an error show at most {100 * upper_bound(0, count):.2g} %"
+            f"every draft is labelled: nothing about these {count} is uncertain, and the intervals below are those; the "
+            f"bounds are about the drafts to come, of which {count} labels without an error show at most "
+            f"{100 * upper_bound(0, count):.2g} %"
         )
     for name, ids in (("disputed", found.disputed), ("unsure", found.unsure), ("not in the replay", found.unknown)):
         if ids:

@@ -83,15 +83,21 @@ def stratified_share(strata: Sequence[Stratum], level: float = 0.95) -> Estimate
     return Estimate(min(1.0, share), Interval(low, high), covered)
 
 
-def stratified_upper_bound(strata: Sequence[Stratum], level: float = 0.95) -> float:
+def stratified_upper_bound(strata: Sequence[Stratum], level: float = 0.95, *, to_come: bool = False) -> float:
     """Return the one-sided bound: with confidence `level` the share in the whole population is at most this.
 
     With one stratum it is the exact binomial bound.
+
+    Args:
+        strata: the strata, which do not overlap.
+        level: the confidence level.
+        to_come: the bound is for the cases to come, of which the population is itself a sample: a stratum that was
+            looked at as a whole still leaves them uncertain.
     """
     population = sum(stratum.size for stratum in strata)
     if not population:
         return 1.0
-    if len(strata) == 1 and strata[0].sampled < strata[0].size:
+    if len(strata) == 1 and strata[0].sampled and (to_come or strata[0].sampled < strata[0].size):
         return upper_bound(strata[0].hits, strata[0].sampled, level)
     share, above, unknown = 0.0, 0.0, 0.0
     for stratum in strata:
@@ -101,5 +107,6 @@ def stratified_upper_bound(strata: Sequence[Stratum], level: float = 0.95) -> fl
             continue
         own = stratum.hits / stratum.sampled
         share += weight * own
-        above += (weight * stratum.unseen * (upper_bound(stratum.hits, stratum.sampled, level) - own)) ** 2
+        unseen = 1.0 if to_come else stratum.unseen
+        above += (weight * unseen * (upper_bound(stratum.hits, stratum.sampled, level) - own)) ** 2
     return min(1.0, share + math.sqrt(above) + unknown)
