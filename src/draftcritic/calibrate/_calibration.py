@@ -116,7 +116,7 @@ def _notes(found: Population) -> Iterator[str]:
     if found.drafts and len(found.labelled) == len(found.drafts):
         count = len(found.drafts)
         yield (
-            f"every draft is labelled: nothing about these {count} is uncertain, and the intervals below are those; the "
+            f"every draft is labelled: nothing about these {count} is uncertain, which the intervals say; the "
             f"bounds are about the drafts to come, of which {count} labels without an error show at most "
             f"{100 * upper_bound(0, count):.2g} %"
         )
