@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ VARIANTS = (
     Variant("patch + span + 3 points", ("floor",), 1),
     Variant("patch + all that ours writes", ("floor-ours",), 1),
     Variant("ours, observe", ("ours-background",), 1),
+    Variant("ours, observe, spool", ("ours-spool",), 1),
     Variant("ours, observe inline", ("ours-inline",), 1),
     Variant("ours, gate", ("ours-gate",), 1),
     Variant("ours, enforce", ("ours-enforce",), 1),
@@ -171,6 +173,13 @@ def _ours(**options: Any) -> Callable[[float], bool]:
     return instrumentor.flush
 
 
+def _ours_with_spool() -> Callable[[float], bool]:
+    # Also what `delivery = "celery"` costs a caller: a thread of its own publishes what the spool has.
+    folder = tempfile.mkdtemp(prefix="draftcritic-spool-")
+    # A spool needs a critic by its name; no draft here is asked about.
+    return _ours(mode="observe", delivery="spool", spool_dir=folder, model="openai:gpt-4.1-mini")
+
+
 def _neighbour(module: str, instrumentor: str) -> None:
     # All three have the same entry point name, so each is switched on by code.
     getattr(import_module(module), instrumentor)().instrument()
@@ -182,6 +191,7 @@ _INSTALLERS: dict[str, Callable[[], Callable[[float], bool] | None]] = {
     "floor": _span_and_points,
     "floor-ours": _all_that_ours_writes,
     "ours-background": partial(_ours, mode="observe", background=True),
+    "ours-spool": _ours_with_spool,
     "ours-inline": partial(_ours, mode="observe", background=False),
     "ours-gate": partial(_ours, mode="gate", background=False),
     "ours-enforce": partial(_ours, mode="enforce"),

@@ -15,7 +15,6 @@ import random
 import re
 import selectors
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -24,16 +23,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from _fleet import services_in
+from support.fleet import Fleet, Services  # type: ignore[import-not-found]
 
-from support.fleet import Fleet, Services  # type: ignore[import-not-found]  # noqa: E402 - the path above
-
-from draftcritic.fleet._spool import Spool  # noqa: E402
-from stack import _fleet as fleet  # noqa: E402
-from stack import _run  # noqa: E402
-from stack._run import Run  # noqa: E402
-from stack._services import free_ports  # noqa: E402
+from draftcritic.fleet._spool import Spool
 
 AGENTS = WORKERS = 4
 _TEXT = re.compile(r"It costs 12 euros[^\"\\]*?\.")
@@ -228,18 +221,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
     parser.add_argument("--keep", type=Path, help="a folder for the files of the runs")
     options = parser.parse_args()
-    _run._READY_WITHIN_S = 300.0  # the machine may have more to do
     for seed in range(options.seed, options.seed + options.runs):
         with tempfile.TemporaryDirectory() as temporary:
             folder = options.keep / f"run{seed}" if options.keep else Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
-            run_of_services = Run(folder / "services", outlive=False)
-            ports = free_ports(fleet.PORTS)
-            try:
-                made = {one.name: one for one in fleet.services(fleet.provide(), ports, folder / "services")}
-                for service in made.values():
-                    run_of_services.start(service)
-                services = Services(run_of_services, made, fleet.broker(ports), fleet.store(ports))
+            with services_in(folder / "services") as services:
                 chaos = Chaos(services, folder, options.drafts, seed)
                 try:
                     chaos.run()
@@ -247,8 +233,6 @@ def main() -> None:
                     sums = chaos.sums()
                 finally:
                     chaos.deployment.stop()
-            finally:
-                run_of_services.stop_all()
         print(", ".join(f"{name} {value}" for name, value in sums.items()), flush=True)
 
 

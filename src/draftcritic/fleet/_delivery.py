@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
+import random
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
-from uuid import uuid4
+from uuid import UUID
 
 from draftcritic.core._exception_place import described
 from draftcritic.fleet._memory import CapturedSource, Wanted
@@ -32,6 +34,20 @@ _UNLIMITED = 1 << 40
 DEAD_SCHEMA = "schema"
 DEAD_ATTEMPTS = "attempts"
 DEAD_ERROR = "error"
+
+
+class _Ids:
+    """Random ids without a system call for each: one lets other threads run, and the caller waits until they pause."""
+
+    def __init__(self) -> None:
+        self._pid = 0
+        self._random = random.Random()  # noqa: S311 - ids have to be unique, not secret
+
+    def next(self) -> UUID:
+        """Return an id that no other process has."""
+        if self._pid != os.getpid():  # a fork would go on with the ids of its parent
+            self._random, self._pid = random.Random(), os.getpid()  # noqa: S311
+        return UUID(int=self._random.getrandbits(128), version=4)
 
 
 class Sink(Protocol):
@@ -118,6 +134,7 @@ class SpoolDelivery:
     ) -> None:
         self.spool = spool
         self._pack = pack
+        self._ids = _Ids()
         self._sink = sink
         self._bury = bury
         self._on_drop = on_drop
@@ -141,7 +158,7 @@ class SpoolDelivery:
 
     def submit(self, captured: CapturedSource) -> None:
         """Write a draft to the spool, then queue its delivery. See `Delivery`."""
-        id_ = uuid4()
+        id_ = self._ids.next()
         message = captured.context.run(self._pack, captured, id_.hex)
         entry = self.spool.append(id_.bytes, encode(message), threading.get_ident())
         if entry is not None:
