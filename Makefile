@@ -10,7 +10,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage docs words lint types unit processes matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down fleet-up fleet-down fleet-test e2e clean
+SERVER := .venv-server
+
+.PHONY: help demo test test-fast coverage docs words lint types unit processes server-test matrix peers fuzz bench settings dashboards pictures stack stack-up stack-down fleet-up fleet-down fleet-test e2e clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -43,6 +45,15 @@ unit: $(STAMP)
 
 processes: $(STAMP) ## the tests that start programs: agents, servers, commands, neighbours, promtool
 	$(BIN)/python -m pytest -n 2 $(PROCESSES) $(ARGS)
+
+$(SERVER)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SERVER)
+	$(SERVER)/bin/python -m pip install --quiet --upgrade pip
+	$(SERVER)/bin/python -m pip install --quiet --editable '.[test]' 'langgraph-cli[inmem]'
+	touch $@
+
+server-test: $(SERVER)/.installed ## the tests against a real LangGraph server, which has an environment of its own (Python 3.11 or newer)
+	$(SERVER)/bin/python -m pytest -q tests/processes/test_langgraph_server.py $(ARGS)
 
 test-fast: $(STAMP) ## the pure part alone: no processes, servers or frameworks
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)
@@ -95,4 +106,4 @@ e2e: $(STAMP) stack ## the example agent against the real stack, through the pro
 	$(BIN)/python -m pytest -q tests/e2e $(ARGS)
 
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .venv-oldest .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SERVER) .venv-oldest .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """A real LangGraph server (`langgraph dev`) in enforce: nothing that a client sends lowers or skips a review.
 
-Runs where `langgraph-cli[inmem]` is installed.
+`make server-test` runs it, in an environment that has `langgraph-cli[inmem]`.
 """
 
 from __future__ import annotations
