@@ -97,6 +97,21 @@ def test_metadata_that_raises_cannot_hide_a_tag(telemetry: Telemetry) -> None:
     assert [r["draftcritic.action"] for r in telemetry.reviews()] == ["failed_closed"]
 
 
+def test_metadata_that_raises_may_have_the_only_tag(telemetry: Telemetry) -> None:
+    enforce(telemetry, **TAGS)
+    reply = Chat(answers=[DRAFT]).invoke("q", config={"metadata": {"draftcritic": Hostile()}})
+    assert reply.content == SAFE
+    assert [r["draftcritic.action"] for r in telemetry.reviews()] == ["failed_closed"]
+
+
+@pytest.mark.usefixtures("unreadable")
+@pytest.mark.parametrize(("tag", "content"), [("pii", SAFE), ("low", DRAFT)])
+def test_a_tag_of_the_request_alone_closes_them(telemetry: Telemetry, tag: str, content: str) -> None:
+    enforce(telemetry, **TAGS)
+    given = {"activated_nodes": [{"score": 1, "tags": [tag]}]}
+    assert Chat(answers=[DRAFT]).invoke("q", config={"metadata": {"draftcritic": given}}).content == content
+
+
 @pytest.mark.parametrize(
     ("tag", "content", "outcome"),
     [("pii", SAFE, ("failed_closed", "error", "pii")), ("low", DRAFT, ("failed_open", "error", "low"))],
