@@ -89,6 +89,19 @@ class TestModes:
         assert critic.flush()
         assert [review["draftcritic.outcome"] for review in telemetry.reviews()] == [outcome]
 
+    def test_a_critic_that_is_the_agents_own_model_is_asked_without_its_guard(self, telemetry: Telemetry) -> None:
+        asked: list[type] = []
+
+        class Noting(Chat):
+            def _generate(self, *args: Any, **kwargs: Any) -> Any:
+                asked.append(type(self))
+                return super()._generate(*args, **kwargs)
+
+        critic = CriticMiddleware(**telemetry.providers, mode="enforce")
+        assert last(agent(Noting(answers=[DRAFT, APPROVE]), critic).invoke(ASK)) == DRAFT
+        assert [kind is Noting for kind in asked] == [False, True]
+        assert actions(telemetry) == ["passed"]
+
     def test_off_does_nothing(self, telemetry: Telemetry) -> None:
         critic = middleware(telemetry, REFUSE, mode="off")
         assert last(agent(Chat(answers=[DRAFT]), critic).invoke(ASK)) == DRAFT

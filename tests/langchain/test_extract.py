@@ -244,3 +244,22 @@ class TestOddMessages:
                 raise RuntimeError
 
         assert extract(captured(call_kwargs={"response_mime_type": Raises()})).draft == "It has shipped."
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "search_result", "source": "kb", "title": "t", "content": [{"type": "text", "text": "ships May 3"}]},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "ships May 3"}},
+    ],
+)
+@pytest.mark.parametrize("of_tool", [False, True])
+def test_blocks_with_what_was_retrieved_are_sources_and_plain_text_is_none(block: Any, of_tool: bool) -> None:
+    content = [{"type": "text", "text": "Where is it?"}, block]
+    asked: list[Any] = [HumanMessage(content)]
+    if of_tool:
+        call = {"name": "search", "args": {}, "id": "z"}
+        asked = [HumanMessage("q"), AIMessage("", tool_calls=[call]), ToolMessage(content, tool_call_id="z")]
+    (source,) = extract(captured(prompt=asked)).sources
+    assert "ships May 3" in source
+    assert "Where is it?" not in source
