@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from draftcritic.selftest import KINDS, RULE, canaries_of
+from draftcritic.selftest import KINDS, RULE, _canaries, canaries_of
 from draftcritic.telemetry import names
 from draftcritic.turns import Message, ToolCall, TurnRow
 
@@ -80,3 +80,16 @@ def test_the_same_seed_gives_the_same_canaries_and_another_seed_others() -> None
 def test_nothing_is_made_of_an_empty_or_a_huge_draft() -> None:
     assert damaged(replace(ROW, draft=" ")) == {}
     assert damaged(replace(ROW, draft="9 " * 20_000)) == {}
+
+
+def test_the_numbers_that_are_looked_for_in_a_long_conversation_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    class Known(str):
+        def __contains__(self, part: object) -> bool:
+            looked.append(str(part))
+            return True
+
+    monkeypatch.setattr(_canaries, "_known_text", lambda _: Known(" ".join(map(str, range(100, 999)))))
+    assert "digit" not in damaged(replace(ROW, draft=" ".join(map(str, range(100, 999)))))
+    assert len(looked) <= 20 * 9

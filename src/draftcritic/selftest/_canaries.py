@@ -25,6 +25,8 @@ _NUMBER = re.compile(r"(?<![\w.,-])\d[\d.,]*\d(?![\w-])")
 _WORD = re.compile(r"\w{4,}")
 _LONGEST = 20_000
 """Characters of a draft that may be damaged; a longer one gives no canary: its damage is hard to find."""
+_MOST_TRIES = 20
+"""Numbers of a draft that are tried: each is looked for in the whole conversation."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,10 @@ def canaries_of(row: TurnRow, seed: int = 1) -> Iterator[Canary]:
 def _other_digit(row: TurnRow, chance: random.Random) -> TurnRow | None:
     """Return the turn with another digit in one number that the conversation has and the new number is not part of."""
     known = _known_text(row)
-    numbers = [number for number in _NUMBER.finditer(row.draft) if number[0] in known]
+    said = set(_NUMBER.findall(known))
+    numbers = [number for number in _NUMBER.finditer(row.draft) if number[0] in said]
     chance.shuffle(numbers)
-    for number in numbers:
+    for number in numbers[:_MOST_TRIES]:
         at = number.start() + next(i for i, sign in enumerate(number[0]) if sign.isdigit())
         for digit in chance.sample("123456789", 9):
             changed = digit + row.draft[at + 1 : number.end()]
