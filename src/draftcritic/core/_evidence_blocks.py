@@ -26,6 +26,8 @@ REDACTED = "[redacted]"
 """Replaces what `evidence_redact` matches."""
 WITHHELD = "(withheld)"
 """Replaces the arguments and the result of a hidden tool."""
+_BEFORE_NAME = re.compile(r"__|[./:]")
+"""Ends a server, package or class before the name of a tool."""
 _LONGEST_PART = 300
 _SHORTEST_PART = 60
 _MOST_READ = 2_000_000
@@ -192,7 +194,9 @@ def evidence_of(turn: Turn, policy: Policy) -> Evidence:
     found = {
         USER: _entries(redact, [("", turn.user_message)]),
         TOOLS: tuple(_tools(turn.tool_calls, hidden, redact)),
-        SOURCES: _entries(redact, ((f"source {at}:", text) for at, text in enumerate(turn.sources, 1))),
+        SOURCES: _entries(
+            redact, ((f"source {at}:", text) for at, text in enumerate(_without_hidden(turn, hidden), 1))
+        ),
         EARLIER: tuple(_earlier(turn, hidden, redact)),
         POLICY: _entries(redact, [("", turn.system)]),
     }
@@ -218,12 +222,28 @@ def _entries(redact: _Redaction, texts: Iterable[tuple[str, str]]) -> tuple[Entr
     return tuple(Entry(head, redact(text)) for head, text in texts if text.strip())
 
 
+def _is_hidden(name: str, hidden: Collection[str]) -> bool:
+    """Whether a tool is hidden, by its name with or without the server, package or class before it."""
+    whole = name.casefold()
+    return bool(hidden) and (whole in hidden or _BEFORE_NAME.split(whole)[-1] in hidden)
+
+
+def _without_hidden(turn: Turn, hidden: Collection[str]) -> Iterator[str]:
+    """Yield the sources of a turn but those that a hidden tool has returned."""
+    if not hidden:
+        yield from turn.sources
+        return
+    results = [_as_text(call.get("result")) for call in turn.tool_calls if _is_hidden(str(call.get("name")), hidden)]
+    results += [each.text for each in turn.earlier if _is_hidden(each.tool, hidden)]
+    yield from (source for source in turn.sources if not any(source.strip() in result for result in results))
+
+
 def _tools(calls: Iterable[_Arguments], hidden: Collection[str], redact: _Redaction) -> Iterator[Entry]:
     for number, call in enumerate(calls, 1):
         name = str(call.get("name") or "unnamed")
         state = "failed" if has_failed(call) else "succeeded" if "result" in call else "no result"
         head = f"{number}. {redact(_one_line(name))} ({state})"
-        if name.casefold() in hidden:
+        if _is_hidden(name, hidden):
             yield Entry(f"{head} {WITHHELD}", "-")
             continue
         said = [f"arguments: {_as_text(call['args'])}"] if call.get("args") else []
@@ -233,7 +253,7 @@ def _tools(calls: Iterable[_Arguments], hidden: Collection[str], redact: _Redact
 
 def _earlier(turn: Turn, hidden: Collection[str], redact: _Redaction) -> Iterator[Entry]:
     for message in turn.earlier:
-        if message.tool and message.tool.casefold() in hidden:
+        if _is_hidden(message.tool, hidden):
             continue
         if message.text.strip():
             state = " (failed)" if message.failed else ""

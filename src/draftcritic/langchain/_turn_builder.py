@@ -99,7 +99,11 @@ class _Reader:
     def add_earlier(self, message: Any) -> None:
         """Read a message of an earlier turn."""
         role = role_of(message)
-        if text := self._read(message):
+        for part in _results_in(message) if role in _USERS else ():
+            tool, text = self._names.get(str(part.get(_USE_ID)), ""), readable([part]).text
+            self._context.append(text)
+            self._earlier.append(Earlier("tool", text, tool, bool(part.get(_FAILED))))
+        if text := self._read(message, role):
             self._context.append(text)
             self._keep(message, role, text)
         for call in _calls_of(message):
@@ -112,10 +116,15 @@ class _Reader:
     def add(self, message: Any) -> None:
         """Read a message of this turn."""
         role = role_of(message)
-        text = self._read(message)
+        text = self._read(message, role)
         self._text.append(text)
         if role in _USERS:
             self._users.append(text)
+            for part in _results_in(message):
+                entry = self._entry(part.get(_USE_ID), None)
+                entry["result"] = readable([part]).text
+                if part.get(_FAILED):
+                    entry["status"] = "error"
         elif role in _TOOLS:
             self._add_result(message, text)
         elif role in _OPERATORS:
@@ -158,9 +167,14 @@ class _Reader:
         else:
             self._earlier.append(Earlier("user" if role in _USERS else "assistant", text))
 
-    def _read(self, message: Any) -> str:
-        self._sources += retrieved_in(message.content)
-        found = readable(message.content)
+    def _read(self, message: Any, role: str) -> str:
+        """Return the text of a message without the calls and the results of tools, which are read by themselves."""
+        content = message.content
+        self._sources += retrieved_in(content)
+        if isinstance(content, (list, tuple)):
+            apart = _RESULTS if role in _USERS else _CALLS if _calls_of(message) else ()
+            content = [part for part in content if not (isinstance(part, Mapping) and part.get("type") in apart)]
+        found = readable(content)
         self._has_unread = self._has_unread or found.has_unread
         return found.text
 
@@ -182,6 +196,20 @@ class _Reader:
             if isinstance(key, str):
                 self._by_id[key] = entry
         return entry
+
+
+_USE_ID, _FAILED = "tool_use_id", "is_error"
+_RESULTS = ("tool_result",)
+_CALLS = ("tool_use", "tool_call", "function_call")
+"""Types of blocks that repeat a message's `tool_calls`."""
+
+
+def _results_in(message: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the results of tools that a user's message has as blocks, which is Anthropic's own form for them."""
+    content = message.content
+    if not isinstance(content, (list, tuple)):
+        return ()
+    return [part for part in content if isinstance(part, Mapping) and part.get("type") in _RESULTS]
 
 
 def _calls_of(message: Any) -> list[Mapping[str, Any]]:
